@@ -17,6 +17,7 @@ import (
 	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/apiserver"
+	"github.com/evergate/evergate/offline/reports"
 	"github.com/evergate/evergate/telemetry"
 )
 
@@ -29,6 +30,8 @@ type reviewFlags struct {
 	server      string // API server from which objects are listed
 	credentials string
 	report      *cli.Report
+	reports     bool
+	reportGroup string
 	pushURL     string
 	metricsFile string
 	kinds       bool
@@ -64,7 +67,8 @@ With --as-existing, review audits the objects in a cluster. It reports the objec
 running images that do not come from a mirror. The report lists them by namespace and owner, and counts them by rule and
 by namespace. Review validates all namespaces in the input, even if they have not opted in. It leaves out ended Pods.
 With --api-server it lists all supported kinds that the API server serves, and reports the kinds that it does not serve.
-Review can push the counts to a Pushgateway, or write them to a file for the node exporter. See docs/audit.md.
+Review can push the counts to a Pushgateway, write them to a file for the node exporter, or write the findings to the
+API server as reports. See docs/audit.md.
 
 Without --user, review leaves out and counts mirror Pods of static Pods. Review can't check whether a node created them,
 and a tenant can write the same annotation.
@@ -72,8 +76,9 @@ and a tenant can write the same annotation.
 Exceptions in a policy end on a date. Use --at to evaluate the policy at another date. With -o json or --explain, the
 report contains findings that an exception silences.
 
-Exit codes: 0 all objects are allowed, 1 an object or its Pods would be denied (with --fail-on warn also if there is a
-warning), 2 bad flags, a bad policy, input that cannot be read, or counts that could not be written or pushed.`
+Exit codes: 0 all objects are allowed, 1 an object or its Pods would be denied or a unique entry in mode enforce finds a
+duplicate (with --fail-on warn also if there is a warning), 2 bad flags, a bad policy, input that cannot be read, or
+counts or reports that could not be written.`
 
 func newReviewCommand(env settings.Environment) *cobra.Command {
 	f := reviewFlags{report: cli.NewReport(env, "denied", cli.Warn, failOnNoNamespace)}
@@ -119,6 +124,10 @@ func (f *reviewFlags) define(flags *pflag.FlagSet) {
 	flags.Lookup("fail-on").Usage += ", and no-namespace objects whose namespace is unknown without -n"
 	flags.IntVar(&f.report.Limit, "limit", listedObjects,
 		"maximum number of objects that --as-existing lists; 0 lists all")
+	flags.BoolVar(&f.reports, "reports", false,
+		"write the findings to the --api-server as reports of "+strings.Join(reports.Groups(), " or "))
+	flags.StringVar(&f.reportGroup, "reports-group", "",
+		"API `group` of --reports; by default the first of these that the API server serves")
 	flags.StringVar(&f.pushURL, "metrics-push-url", "",
 		"`URL` of a Pushgateway that receives the counts of --as-existing, such as http://pushgateway.monitoring:9091")
 	flags.StringVar(&f.metricsFile, "metrics-file", "",
@@ -137,9 +146,9 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	if err != nil {
 		return err
 	}
+	var client *apiserver.Client
 	if f.server != "" {
-		client, err := apiserver.New(f.server, f.credentials)
-		if err != nil {
+		if client, err = apiserver.New(f.server, f.credentials); err != nil {
 			return err
 		}
 		objects = client.Objects(ctx, false)
@@ -149,11 +158,11 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		return err
 	}
 	cli.Say(stderr, report.Errors...)
-	if err := f.export(ctx, report, time.Now()); err != nil {
+	if err := errors.Join(f.export(ctx, report, time.Now()), f.writeReports(ctx, client, report, stderr)); err != nil {
 		return err
 	}
 	code := report.ExitCode()
-	if f.report.FailOnWarnings() && report.Summary.Warned > 0 {
+	if f.report.FailOnWarnings() && report.Summary.Warned+report.Summary.Duplicates > 0 {
 		code = cmp.Or(code, cli.Found)
 	}
 	return cli.Exit(code)
@@ -168,6 +177,11 @@ func (f *reviewFlags) check() error {
 		mistake{
 			f.server != "" && (!f.AsExisting || len(f.files) > 0),
 			"--api-server lists existing objects: add --as-existing, and leave out -f",
+		},
+		mistake{f.reports && f.server == "", "--reports writes to an API server: add --api-server"},
+		mistake{
+			f.reportGroup != "" && (!f.reports || !slices.Contains(reports.Groups(), f.reportGroup)),
+			"--reports-group is a group for --reports: use " + strings.Join(reports.Groups(), " or "),
 		},
 		mistake{len(f.files) == 0 && f.server == "", noManifests},
 		stdinTwice(slices.Concat(f.files, f.old, []string{f.policy})...),
@@ -199,6 +213,16 @@ func (f *reviewFlags) options(stdin io.Reader, stderr io.Writer) (offline.Option
 	o.Sets = o.Policy.SetsOf(f.Sets)
 	o.NamespaceRequired = f.NamespaceAssumed && f.report.FailOn.Word == failOnNoNamespace
 	return o, f.checkSets(stderr, o.Policy)
+}
+
+// writeReports writes the reports of --reports, and prints their numbers.
+func (f *reviewFlags) writeReports(ctx context.Context, c *apiserver.Client, r *offline.Report, w io.Writer) error {
+	if !f.reports {
+		return nil
+	}
+	written, err := reports.Write(ctx, c, f.reportGroup, r)
+	cli.Say(w, written.String())
+	return err
 }
 
 // export writes and pushes the counts of an audit. If one fails, it still does the other.

@@ -15,6 +15,9 @@ import (
 // block are missing, the user then reads which group to switch on.
 func TestEveryBlockHasAGroup(t *testing.T) {
 	for block := range (policy.Counts{}).All() {
+		if block == "unique" { // no webhook evaluates it
+			continue
+		}
 		doc := policy.Document{Entries: []policy.Entry{{Block: block, Mode: policy.Enforce}}}
 		missing := MissingWebhooks(doc, func(string) bool { return false })
 		if len(missing) != 1 {

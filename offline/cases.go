@@ -79,7 +79,7 @@ func (r *Result) toCase(find *locator, explain bool) output.Case {
 // denial.
 func (f *Finding) level() output.Level {
 	switch {
-	case f.Effect == Denial, f.PodsDenied:
+	case f.Effect == Denial, f.Effect == Duplicate, f.PodsDenied:
 		return output.Error
 	case f.Effect == Warning:
 		return output.Warning

@@ -37,10 +37,12 @@ func (r *reviewer) add(o Object, a *admission.Answer) {
 		if r.Options.Reviews {
 			result.root = "request.object."
 		}
+		r.Compare(o, a, len(r.Results))
 		r.Results = append(r.Results, result)
 		return
 	}
 	r.counts.add(&result, a)
+	r.Compare(o, a, 0)
 	if pod, ok := a.Object.(*object.Pod); ok {
 		result.Kind, result.Name = Owner(pod)
 		result.Pods = 1
@@ -99,6 +101,7 @@ func (s *Summary) add(r *Result) {
 
 // report completes the report and returns it.
 func (r *reviewer) report() *Report {
+	r.addDuplicates()
 	switch s := &r.Summary; {
 	case s.Errors > 0:
 		r.Decision = Invalid
@@ -116,7 +119,7 @@ func (r *reviewer) report() *Report {
 
 // Warns reports whether the user gets a warning.
 func (r *Result) Warns() bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Effect == Warning }) ||
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Effect == Warning || f.Effect == Duplicate }) ||
 		slices.ContainsFunc(r.Images, func(i Image) bool { return i.Effect == Warning })
 }
 

@@ -14,11 +14,14 @@ import (
 // Decider decides about objects one at a time, like Review, for callers that write their own reports.
 type Decider struct {
 	Options
+	Duplicates
 	kinds map[string]knownKind // by name
 }
 
 // NewDecider returns a Decider with the policy and options of o.
-func NewDecider(o Options) *Decider { return &Decider{o, kindsByName(o.Policy)} }
+func NewDecider(o Options) *Decider {
+	return &Decider{o, Duplicates{o.Policy.NewUniqueIndex(o.Now)}, kindsByName(o.Policy)}
+}
 
 // DecideBoth returns the decisions of two Deciders about an object as if it were applied. They may only differ in their
 // policies, so most objects are read only once. A decision is nil if the kind of the object is not validated. The error

@@ -7,6 +7,7 @@
 //	offline.go                   which objects of the input are validated
 //	decider.go                     object → request, as kube-apiserver would send it; package admission decides it
 //	audit.go                     the special cases of existing objects
+//	duplicates.go                objects that claim the same values
 //	collect.go                   answers → report
 //	report.go  text.go           the report, for programs and for users
 //	cases.go  locate.go          the report for CI, with the lines of fields

@@ -10,7 +10,7 @@ import (
 type Report struct {
 	Policy     Policy   `json:"policy"`
 	AsExisting bool     `json:"asExisting,omitempty"`
-	Decision   Decision `json:"decision"` // of all objects; the worst of invalid, denied, podsDenied and allowed
+	Decision   Decision `json:"decision"` // of all objects: invalid, denied, podsDenied, duplicate or allowed, the worst
 	Summary    Summary  `json:"summary"`
 	Results    []Result `json:"results"` // in input order; by namespace, kind and name with asExisting
 	Skips
@@ -28,7 +28,7 @@ func (r *Report) ExitCode() int {
 	switch r.Decision {
 	case Allowed:
 		return 0
-	case Denied, PodsDenied:
+	case Denied, PodsDenied, Duplicated:
 		return 1
 	default:
 		return 2
@@ -51,7 +51,8 @@ const (
 	// PodsDenied means that a workload is allowed with a warning, but the Pods that its controller creates will be
 	// denied.
 	PodsDenied Decision = "podsDenied"
-	Invalid    Decision = "invalid" // some of the input could not be understood
+	Duplicated Decision = "duplicate" // all objects are allowed, but an entry of unique in mode enforce finds duplicates
+	Invalid    Decision = "invalid"   // some of the input could not be understood
 )
 
 // Summary counts objects and images.
@@ -61,7 +62,7 @@ type Summary struct {
 	// PodsDenied counts workloads that are allowed with a warning, but whose Pods will be denied.
 	PodsDenied int `json:"podsDenied,omitempty"`
 
-	Warned    int `json:"warned"`    // other objects that are allowed with a warning
+	Warned    int `json:"warned"`    // other objects that are allowed with a warning, without duplicates
 	Rewritten int `json:"rewritten"` // images; always 0 with asExisting
 	Outside   int `json:"outside"`   // images that were not pulled from their mirror; only with asExisting
 	Skipped   int `json:"skipped"`   // objects
@@ -71,6 +72,7 @@ type Summary struct {
 	EndedPods  int `json:"endedPods"`  // left out; only with asExisting
 	MirrorPods int `json:"mirrorPods"` // left out, because the user is unknown
 	Errors     int `json:"errors"`
+	Duplicates int `json:"duplicates,omitempty"` // findings of entries of unique
 }
 
 // Result is the decision about one object, or with asExisting about all Pods of one owner that have findings.
@@ -107,6 +109,9 @@ type Finding struct {
 	ExemptBy     string `json:"exemptBy,omitempty"`
 	ExemptUntil  string `json:"exemptUntil,omitempty"`
 	ExemptReason string `json:"exemptReason,omitempty"`
+
+	// Redacted replaces the Message of a duplicate in the reports of a namespace. Empty: the Message is not secret.
+	Redacted string `json:"-"`
 }
 
 // outside is the outcome of a running image that was not pulled from its mirror, with asExisting.
@@ -117,10 +122,11 @@ type Effect string
 
 // The values of Effect.
 const (
-	Denial  Effect = "denied"  // the request is denied
-	Warning Effect = "warning" // shown to the user
-	Audited Effect = "audit"   // seen only in audit annotations and metrics
-	Exempt  Effect = "exempt"  // as audit, because an exception or an exclude with an end date silences the finding
+	Denial    Effect = "denied"    // the request is denied
+	Warning   Effect = "warning"   // shown to the user
+	Audited   Effect = "audit"     // seen only in audit annotations and metrics
+	Duplicate Effect = "duplicate" // review fails, but the request is allowed
+	Exempt    Effect = "exempt"    // as audit, because an exception or an exclude that ends silences the finding
 )
 
 // Image is the outcome of one image.
@@ -147,6 +153,9 @@ func (i *Image) ID() string {
 	}
 	return i.Entry + "/mirrors"
 }
+
+// Outside reports whether a running image was not pulled from its mirror, unless the mode of its entry is audit.
+func (i *Image) Outside() bool { return i.Outcome == outside && i.Mode != policy.Audit.String() }
 
 // Pulled returns the image that will be pulled.
 func (i *Image) Pulled() string {

@@ -89,7 +89,7 @@ func (r *Result) writeText(p *output.Printer, exists, explain bool) {
 // Tone returns the color of an effect, or of the outcome of an image.
 func (e Effect) Tone() output.Tone {
 	switch e {
-	case Denial:
+	case Denial, Duplicate:
 		return text.Colors.Bad
 	case Warning:
 		return text.Colors.Warn
@@ -177,6 +177,7 @@ func (s *Summary) text(exists bool) (line string) {
 			output.Some(s.Warned, warned),
 			output.Some(s.Validated-s.Denied-s.PodsDenied-s.Warned, "allowed"),
 		)},
+		{"; ", output.List(output.Some(s.Duplicates, text.Plural(s.Duplicates, "duplicate")))},
 		{"; ", output.List(
 			output.Some(s.Rewritten, text.Plural(s.Rewritten, "image")+" rewritten"),
 			output.Some(s.Outside, text.Plural(s.Outside, "image")+" outside the mirrors"),

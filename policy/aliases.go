@@ -10,6 +10,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/podtemplate"
 	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/internal/unique"
 )
 
 // Finding is one violation of one rule in one field of an object.
@@ -108,6 +109,13 @@ func LooksLikeHosts(value string) bool { return host.LooksLikeNames(value) }
 // DefaultGlobbingClasses returns the Ingress classes whose controllers serve names at any depth for *.example in a
 // rule, unless the policy lists them after !.
 func DefaultGlobbingClasses() []string { return claim.DefaultGlobbingClasses() }
+
+// These types find duplicates among many objects by the unique block of a policy.
+type (
+	UniqueIndex  = unique.Index     // the values that many objects claim
+	UniqueObject = unique.Object    // one of the objects
+	Duplicate    = unique.Duplicate // a value that two objects claim
+)
 
 // HostAnnotation is an annotation by which objects of a kind claim hosts.
 type HostAnnotation = claim.HostAnnotation

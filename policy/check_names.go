@@ -9,12 +9,13 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/internal/unique"
 )
 
 // checkNames returns the names that checks can have, sorted. The name of a check follows the slash in the ID of a
 // finding. It is an entry field, a field of such a field, or the name of a check without a field.
 func checkNames() []string {
-	names := []string{rule.OwnersCheck, contradictionCheck}
+	names := []string{rule.OwnersCheck, unique.Check, contradictionCheck}
 	for block := range reflect.TypeFor[blocks]().Fields() {
 		for field, typ := range yamlFields(block.Type.Elem()) {
 			names = append(names, field)

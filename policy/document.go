@@ -117,6 +117,7 @@ func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy 
 	for range d.headers {
 		p.entries++
 	}
+	p.entries -= len(d.Unique) // a policy whose only entries are in unique allows every object
 	p.additions = Additions{len(d.Exceptions), len(d.SharedNamespaces), len(d.Templates)}
 	c := compilation{
 		Comparisons: e, known: claim.NewAnnotations(d.AnnotationPrefixes, d.HostAnnotations, d.GlobbingClasses),

@@ -10,6 +10,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/internal/unique"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -37,6 +38,8 @@ type blocks struct {
 	DNSEndpoints []hostsEntry `yaml:"dnsEndpoints"`
 	// Owners: which namespaces own which hosts, for all kinds that claim hosts. Absent: any namespace may claim any host.
 	Owners []claim.OwnersEntry `yaml:"owners"`
+	// Unique: values that only one object may claim. The webhook does not evaluate them. Absent: nothing must be unique.
+	Unique []unique.Entry `yaml:"unique"`
 }
 
 // all yields the struct field and the entries of each block, in the order of a policy file.
@@ -100,6 +103,7 @@ type Counts struct {
 	Certificates int `json:"certificates"`
 	DNSEndpoints int `json:"dnsEndpoints"`
 	Owners       int `json:"owners"`
+	Unique       int `json:"unique"`
 }
 
 // Counts returns how many entries are not off, including entries in rule sets.
@@ -227,6 +231,7 @@ func rulesOf[E, O, T any, P kindView[T]](
 type compiled struct {
 	*podRules
 	mirrors *mirror.Table
+	unique  *unique.Rules
 	rules   [kinds]modal
 	counts  Counts
 }
@@ -237,6 +242,7 @@ func (b *blocks) compile(p *Policy, c compilation, errs *strict.Collector) {
 		p.mirrors = mirror.Compile(b.Mirrors, c.shortNames, c.Comparisons, errs)
 	}
 	c.policy, c.owners = p, claim.CompileOwners(b.Owners, errs)
+	p.unique = unique.Compile(b.Unique, c.owners, c.known, c.exceptions)
 	p.podRules = images.Compile(b.Pods, p.mirrors, c.whole, c.exceptions, c.PollDone)
 	for k, row := range kindRows() {
 		p.rules[k] = row.compile(b, &c)

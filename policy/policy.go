@@ -63,6 +63,7 @@
 //	dnsEndpoints                          certificates.go
 //	owners, sharedGatewayNamespaces, annotationPrefixes, globbingClasses, hostAnnotations
 //	                                      internal/claim
+//	unique                                internal/unique
 //	exceptions                            internal/rule/exceptions.go
 //	until, reason                         internal/rule/until.go; expiry.go, the list of everything that expires
 //	solverAccounts                        solvers.go, with the shapes of solver objects
@@ -80,6 +81,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -100,7 +102,7 @@ type Policy struct {
 	set    string             // name of the rule set that this policy represents; empty for the whole policy
 	blocks []string           // blocks in which it has entries; only for a rule set
 
-	entries    int // including entries that are off
+	entries    int // including entries that are off, without unique
 	additions  Additions
 	allowEmpty bool
 }
@@ -108,7 +110,11 @@ type Policy struct {
 // Hash returns 12 hexadecimal digits that identify the text of the policy. They are the same on every replica.
 func (p *Policy) Hash() string { return p.hash }
 
-// Entries returns how many entries the files contain, including entries that are off.
+// NewUniqueIndex returns an empty index for the unique block, or nil without active entries. now decides which entries
+// and exceptions have expired.
+func (p *Policy) NewUniqueIndex(now time.Time) *UniqueIndex { return p.unique.NewIndex(now) }
+
+// Entries returns how many entries the files contain, including entries that are off, but without the unique block.
 func (p *Policy) Entries() int { return p.entries }
 
 // Templates returns the kinds of custom resources that have Pod templates, sorted by their names. The caller must not

@@ -170,6 +170,9 @@ func (s *Store) loaded(was, is *snapshot) {
 	for _, warning := range is.policy.Warnings() {
 		s.log.Warn("policy warning", "warning", warning)
 	}
+	if counts.Unique > 0 {
+		s.log.Info("the unique block is not evaluated here: use evergate review, plan or test", "entries", counts.Unique)
+	}
 	s.observer.PolicyLoaded(hash, counts, is.policy.Expiries())
 	s.expiries.load(is.policy)
 }

@@ -92,22 +92,24 @@ func TestOpen(t *testing.T) {
 	const empty = `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is rewritten" ` +
 		`path=PATH `
 	const none = ` mirrors=0 pods=0 ingresses=0 services=0 routes=0 gateways=0 grants=0` +
-		` certificates=0 dnsEndpoints=0 owners=0`
+		` certificates=0 dnsEndpoints=0 owners=0 unique=0`
 	for name, test := range map[string]struct{ path, hash, log, err string }{
 		"directory": {
 			path: "both", hash: hash(t, file("a.yml", policyText("a")), file("b.yaml", policyText("b"))),
 			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files="[a.yml b.yaml]" mirrors=0 pods=0 ingresses=0 ` +
-				`services=2 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0`,
+				`services=2 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0 unique=0`,
 		},
 		"file": {
 			path: "alone", hash: hash(t, file("alone", policyText("a"))),
 			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[alone] ` +
-				`mirrors=0 pods=0 ingresses=0 services=1 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0`,
+				`mirrors=0 pods=0 ingresses=0 services=1 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0 ` +
+				`unique=0`,
 		},
 		"link": {
 			path: "link", hash: hash(t, file("link", policyText("a"))),
 			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[link] ` +
-				`mirrors=0 pods=0 ingresses=0 services=1 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0`,
+				`mirrors=0 pods=0 ingresses=0 services=1 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0 ` +
+				`unique=0`,
 		},
 		"no policy file": {
 			path: "none", hash: hash(t), log: empty + `hash=HASH reason="there is no policy file at PATH" files=[]` + none,
@@ -122,7 +124,7 @@ func TestOpen(t *testing.T) {
 		"what does less than it looks like": {
 			path: "behind", hash: hash(t, file("policy.yaml", behind)),
 			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[policy.yaml] mirrors=1 pods=1 ingresses=0 ` +
-				`services=0 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0` + "\n" +
+				`services=0 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0 unique=0` + "\n" +
 				`level=WARN msg="policy warning" path=PATH warning="policy.yaml:6:3: pods[0]: images.denied has ` +
 				`docker.io/evil/x, and mirrors entry hub has it at m.example/hub/evil/x: an image written like ` +
 				`that is not denied; ` +
@@ -168,7 +170,7 @@ func TestOpenNothing(t *testing.T) {
 		`rewritten" `+
 		`path="" hash=`+hash(t)+` reason="no policy is configured" files=[]`+
 		` mirrors=0 pods=0 ingresses=0 services=0 routes=0 gateways=0 grants=0`+
-		` certificates=0 dnsEndpoints=0 owners=0`)
+		` certificates=0 dnsEndpoints=0 owners=0 unique=0`)
 	if got := s.Status().Files; got == nil {
 		t.Error("files must be a list in JSON too")
 	}
@@ -262,7 +264,7 @@ func TestRun(t *testing.T) {
 			}
 		}
 		const one0 = ` files=[keys.yaml] mirrors=0 pods=0 ingresses=0 services=1 routes=0 gateways=0 grants=0` +
-			` certificates=0 dnsEndpoints=0 owners=0`
+			` certificates=0 dnsEndpoints=0 owners=0 unique=0`
 		expect(`level=INFO msg="policy loaded" path=PATH hash=` + hash1 + one0)
 		run(t, s)
 		seen()
@@ -322,11 +324,11 @@ func TestRun(t *testing.T) {
 		want.Since = soon(changed, s.Status().Since)
 		expect(`level=WARN msg="policy changed: it is empty, every object is allowed and no image is rewritten" path=PATH ` +
 			`hash=` + hash0 + ` was=` + hash2 + ` reason="there is no entry in keys.yaml" files=[keys.yaml] mirrors=0 ` +
-			`pods=0 ingresses=0 services=0 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0`)
+			`pods=0 ingresses=0 services=0 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0 unique=0`)
 
-		services := "{0 0 0 1 0 0 0 0 0 0}"
+		services := "{0 0 0 1 0 0 0 0 0 0 0}"
 		if diff := cmp.Diff([]string{
-			hash1 + " " + services, hash1 + " " + services, hash2 + " " + services, hash0 + " {0 0 0 0 0 0 0 0 0 0}",
+			hash1 + " " + services, hash1 + " " + services, hash2 + " " + services, hash0 + " {0 0 0 0 0 0 0 0 0 0 0}",
 		}, m.loaded); diff != "" {
 			t.Errorf("observer: %s", diff)
 		}
@@ -434,7 +436,7 @@ func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
 		"at the limit": {
 			map[string]string{"a.yaml": comment(4 << 20), "b.yaml": policyText("b") + comment(4<<20-len(policyText("b")))},
 			[]string{`level=INFO msg="policy changed" path=PATH hash=HASH was=HASH files="[a.yaml b.yaml]" mirrors=0 pods=0 ` +
-				`ingresses=0 services=1 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0`},
+				`ingresses=0 services=1 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0 unique=0`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

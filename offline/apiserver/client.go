@@ -1,12 +1,13 @@
 // Package apiserver lists the objects in a cluster that Evergate validates. It requests the list of served resources
 // for each run, so it also finds kinds whose CRDs were added later. It reads page by page and keeps one object in
-// memory at a time. It sends only GET requests.
+// memory at a time. Only Apply and Delete send other requests than GET.
 //
-//	client.go   one GET request: credentials, retries, errors
+//	client.go   one request: credentials, retries, errors
 //	objects.go  served resources → pages → objects
 package apiserver
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -30,7 +31,7 @@ import (
 // cluster.
 const ServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// Client sends GET requests to an API server.
+// Client sends requests to an API server.
 type Client struct {
 	server    *url.URL
 	transport http.RoundTripper
@@ -101,16 +102,38 @@ func Answered(err error) int {
 	return 0
 }
 
-// get returns the body of a response. The caller must close it. A status other than 200 returns a *statusError.
+// get returns the body of a response. The caller must close it. An error status returns a *statusError.
 func (c *Client) get(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
+	return c.do(ctx, http.MethodGet, path, query, nil)
+}
+
+// Apply creates or replaces the object at a path by a server-side apply of its JSON.
+func (c *Client) Apply(ctx context.Context, path string, object []byte) error {
+	owner := url.Values{"fieldManager": {"evergate"}, "force": {"true"}}
+	return discard(c.do(ctx, http.MethodPatch, path, owner, object))
+}
+
+// Delete deletes the object at a path.
+func (c *Client) Delete(ctx context.Context, path string) error {
+	return discard(c.do(ctx, http.MethodDelete, path, nil, nil))
+}
+
+func discard(response io.ReadCloser, err error) error {
+	if err != nil {
+		return err
+	}
+	return response.Close()
+}
+
+func (c *Client) do(ctx context.Context, method, path string, query url.Values, data []byte) (io.ReadCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	for attempt := 1; ; attempt++ {
-		resp, err := c.send(ctx, path, query)
+		resp, err := c.send(ctx, method, path, query, data)
 		if err != nil {
 			cancel()
 			return nil, err
 		}
-		if resp.StatusCode == http.StatusOK {
+		if resp.StatusCode/100 == 2 {
 			return &body{resp.Body, cancel}, nil
 		}
 		status := readStatus(resp)
@@ -127,15 +150,20 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) (io.Rea
 	}
 }
 
-func (c *Client) send(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+func (c *Client) send(
+	ctx context.Context, method, path string, query url.Values, data []byte,
+) (*http.Response, error) {
 	target := c.server.JoinPath(path)
 	target.RawQuery = query.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "evergate")
+	if method == http.MethodPatch {
+		req.Header.Set("Content-Type", "application/apply-patch+yaml")
+	}
 	if c.token != "" {
 		token, err := os.ReadFile(c.token)
 		if err != nil {

@@ -50,6 +50,8 @@ func (r *Result) Report() []string {
 func (x *exporter) coverageOf(e *entry) Coverage {
 	c := Coverage{Entry: e.Entry}
 	switch {
+	case e.Block == "unique":
+		c.Why, c.complete = "only review, plan and test evaluate it", true
 	case e.ended:
 		c.Why, c.complete = "it has ended", true
 	case e.Mode == policy.Off:

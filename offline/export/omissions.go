@@ -101,7 +101,7 @@ func omitPart(e *entry, r *Omission) {
 // omit reads all active entries, and adds omissions for the parts that are not exported.
 func (x *exporter) omit() {
 	for _, e := range x.entries {
-		if e.Block != "mirrors" && x.reads(e) {
+		if e.Block != "mirrors" && e.Block != "unique" && x.reads(e) {
 			x.read(e)
 		}
 	}

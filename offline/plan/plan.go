@@ -9,7 +9,7 @@
 //	listed.go   the first objects of each kind of change
 //	report.go   the report; text.go: its text
 //
-// Memory use does not grow with the number of objects, but with Options.Limit.
+// Memory use grows with Options.Limit and with the values that must be unique, but not with the number of objects.
 package plan
 
 import (
@@ -135,6 +135,8 @@ func (p *Plan) compare(object offline.Object, from *Request) error {
 		if object.Namespace == "" && p.o.NamespaceAssumed {
 			p.report.Summary.NoNamespace++
 		}
+		p.old.Compare(object, was, 0)
+		p.new.Compare(object, is, 0)
 	}
 	p.count(was, is, from)
 	if sameAnswer(was, is) {
@@ -221,6 +223,29 @@ func (p *Plan) Report() *Report {
 	r := p.report
 	r.Rules, r.MoreRules = rowsOf(p.rules)
 	r.Namespaces, r.MoreNamespaces = rowsOf(p.spaces)
+	p.addDuplicates()
 	r.Objects, r.MoreObjects = p.objects.report(r.Summary.Validated - r.Summary.Unchanged)
 	return r
+}
+
+// addDuplicates adds the duplicates that the old policy does not find with the same effect, except exempt ones.
+func (p *Plan) addDuplicates() {
+	type found struct {
+		object.Reference
+		effect
+	}
+	known, r := map[found]bool{}, p.report
+	for of, result := range p.old.Duplicated() {
+		known[found{of.Reference, effectOf(&result.Findings[0])}] = true
+	}
+	r.Duplicates, r.MoreDuplicates = nil, 0
+	for of, result := range p.new.Duplicated() {
+		switch f := &result.Findings[0]; {
+		case f.Effect == offline.Exempt || known[found{of.Reference, effectOf(f)}]:
+		case len(r.Duplicates) == p.o.Limit:
+			r.MoreDuplicates++
+		default:
+			r.Duplicates = append(r.Duplicates, result)
+		}
+	}
 }

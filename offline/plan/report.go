@@ -24,6 +24,10 @@ type Report struct {
 	Objects     []Object `json:"objects"`
 	MoreObjects int      `json:"moreObjects,omitempty"` // changed objects that are not listed
 
+	// Duplicates lists the first duplicates that only the new policy reports, each as an object with one finding.
+	Duplicates     []offline.Result `json:"duplicates,omitempty"` // none for an audit log, whose objects may be gone
+	MoreDuplicates int              `json:"moreDuplicates,omitempty"`
+
 	Warnings []policy.Problem `json:"warnings,omitempty"` // about entries of the new policy
 	offline.Skips
 	Errors []string `json:"errors,omitempty"` // the first errors in the input
@@ -178,8 +182,13 @@ func (r *Report) Denies() bool {
 	return c.Of(NewlyDenied)+c.Of(PodsNewlyDenied) > 0
 }
 
-// Warns reports whether the new policy warns about an object that the old policy does not warn about.
-func (r *Report) Warns() bool { return r.Summary.Changes.Of(NewlyWarned) > 0 }
+// Warns reports whether the new policy warns about an object that the old policy does not warn about, or reports a new
+// duplicate. A duplicate never denies a request.
+func (r *Report) Warns() bool { return r.Summary.Changes.Of(NewlyWarned) > 0 || r.hasDuplicates() }
 
-// Changes reports whether at least one object changes.
-func (r *Report) Changes() bool { return r.Summary.Unchanged < r.Summary.Validated }
+// Changes reports whether at least one object changes, or there is a new duplicate.
+func (r *Report) Changes() bool {
+	return r.Summary.Unchanged < r.Summary.Validated || r.hasDuplicates()
+}
+
+func (r *Report) hasDuplicates() bool { return len(r.Duplicates)+r.MoreDuplicates > 0 }

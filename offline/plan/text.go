@@ -19,6 +19,7 @@ func (r *Report) WriteText(p *output.Printer) {
 	}
 	p.Numbers("by rule", columns, numbers(r.Rules), r.MoreRules)
 	p.Numbers("by namespace", columns, numbers(r.Namespaces), r.MoreNamespaces)
+	r.writeDuplicates(p)
 	p.Section()
 	r.writeNotes(p)
 	var last Kind
@@ -68,6 +69,22 @@ func (r *Report) writeSummary(p *output.Printer) {
 	}
 	row(s.Unchanged, "unchanged", nil)
 	p.Table(rows, nil)
+}
+
+func (r *Report) writeDuplicates(p *output.Printer) {
+	if !r.hasDuplicates() {
+		return
+	}
+	p.Section()
+	p.Line("%s", p.Paint(text.Colors.Head, "new duplicates"))
+	for i := range r.Duplicates {
+		d := &r.Duplicates[i]
+		f := &d.Findings[0]
+		p.Item("  ", f.Effect.Tone(), string(f.Effect), offline.Reference(d.Kind, d.Namespace, d.Name)+": "+f.String())
+	}
+	if r.MoreDuplicates > 0 {
+		p.Line("and %s: --all lists all", text.Count(r.MoreDuplicates, "more duplicate"))
+	}
 }
 
 // writeNotes writes warnings about the counts, and the objects that were left out.

@@ -21,6 +21,10 @@ func compare(c *suite.Case, r *offline.Result) Case {
 	}
 	says := c.Says()
 	result.nothing = len(says) == 0
+	duplicate := func(f offline.Finding) bool { return f.Effect == offline.Duplicate }
+	if c.Warned == nil && slices.ContainsFunc(r.Findings, duplicate) { // mode enforce: the case must expect it
+		says = append(says, suite.FieldWarned)
+	}
 	for _, field := range says {
 		if !holds(field, &c.Expect, &decided) {
 			result.Differs = append(result.Differs, field)
@@ -41,7 +45,7 @@ func compare(c *suite.Case, r *offline.Result) Case {
 func sentences(r *offline.Result) []string {
 	var told []string
 	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Effect == offline.Denial || f.Effect == offline.Warning {
+		if f := &r.Findings[i]; f.Effect != offline.Audited && f.Effect != offline.Exempt {
 			told = append(told, string(f.Effect)+": "+f.String())
 		}
 	}
@@ -64,7 +68,7 @@ func decisionOf(r *offline.Result, told []string) suite.Expect {
 		switch f.Effect {
 		case offline.Denial:
 			e.Denied = append(e.Denied, f.ID)
-		case offline.Warning:
+		case offline.Warning, offline.Duplicate:
 			e.Warned = append(e.Warned, f.ID)
 		}
 	}

@@ -9,6 +9,7 @@
 package suiterunner
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -198,7 +199,11 @@ func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*off
 		return nil, fmt.Errorf("set: the policy has no rule in %s", c.Set)
 	}
 	o.Sets = p.SetsOf([]string{c.Set})
-	report := offline.Review(o, one(obj))
+	report := offline.Review(o, func(yield func(offline.Object, error) bool) {
+		if yield(obj, nil) && c.Others != nil {
+			offline.ReadText(text.Path(s.File)+": others", bytes.NewReader(c.Others))(yield)
+		}
+	})
 	switch {
 	case len(report.Errors) > 0:
 		return nil, errors.New(report.Errors[0])

@@ -307,3 +307,36 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// A case can contain the other objects with which the unique block compares its object. A duplicate in mode enforce
+// fails a case that does not expect it.
+func TestDuplicates(t *testing.T) {
+	ingress := func(namespace string) string {
+		return "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a, namespace: " + namespace +
+			"}, spec: {rules: [{host: a.example}]}}"
+	}
+	const entry = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nunique: [{name: hosts, mode: MODE, what: hosts}]"
+	for _, tt := range []struct {
+		mode, expect, other string
+		passed              bool
+	}{
+		{"enforce", "warned: [hosts/unique]", ingress("b"), true},
+		{"enforce", "warned: []", ingress("b"), false},
+		{"enforce", "allowed: true", ingress("b"), false},
+		{"enforce", "allowed: true", ingress("a"), true}, // the same object
+		{"enforce", "message: Ingress b/a", ingress("b"), false},
+		{"warn", "warned: [hosts/unique]", ingress("b"), true},
+		{"warn", "allowed: true", ingress("b"), true},
+		{"warn", "warned: [hosts/uniq]", ingress("b"), false},
+		{"warn", "allowed: true", "a.yaml", false},
+	} {
+		r := run(t, suites(t, map[string]string{
+			"unique.yaml": strings.Replace(entry, "MODE", tt.mode, 1),
+			"a_test.yaml": "policy: [unique.yaml]\ncases:\n- name: a\n  object: " + ingress("a") + "\n  others: [" + tt.other +
+				"]\n  " + tt.expect + "\n",
+		}), nil)
+		if r.Passed != tt.passed {
+			t.Errorf("%+v: %+v", tt, r)
+		}
+	}
+}

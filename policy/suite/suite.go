@@ -59,6 +59,7 @@ type Case struct {
 
 	Old     []byte // the object before an update, as YAML; nil if it is in OldFile or does not exist
 	OldFile string
+	Others  []byte // a List of other existing objects, as YAML; may be nil
 
 	Namespace string // of an object without a namespace
 	User      string
@@ -100,7 +101,8 @@ type writtenCase struct {
 	Name      string      `yaml:"name,required"`
 	Object    *strict.Raw `yaml:"object"`
 	File      string      `yaml:"file"`
-	Old       *strict.Raw `yaml:"old"` // a mapping, or the path of a file
+	Old       *strict.Raw `yaml:"old"`    // a mapping, or the path of a file
+	Others    *strict.Raw `yaml:"others"` // the unique block compares the object with them
 	Namespace string      `yaml:"namespace"`
 	User      string      `yaml:"user"`
 	Groups    []string    `yaml:"groups"`
@@ -204,6 +206,13 @@ func (s *Suite) add(d *document, errs *strict.Collector) {
 			} else if c.Old, err = w.Old.YAML(); err != nil {
 				errs.Errorf(w.Old.Pos, "%v", err)
 			}
+		}
+		if w.Others != nil {
+			items, err := w.Others.YAML()
+			if err != nil {
+				errs.Errorf(w.Others.Pos, "%v", err)
+			}
+			c.Others = []byte("apiVersion: v1\nkind: List\nitems:\n " + strings.ReplaceAll(string(items), "\n", "\n "))
 		}
 		s.Cases = append(s.Cases, c)
 	}

@@ -19,6 +19,7 @@ const guides: Item[] = [
   ['docs/policy/mirrors.md', 'Mirrors'],
   'docs/runbooks/pull-secrets.md',
   ['docs/policy/owners.md', 'Hosts and owners'],
+  ['docs/policy/unique.md', 'Duplicates'],
   ['docs/policy/gateways.md', 'Gateway API'],
   ['docs/policy/modes.md', 'Roll out a rule'],
   ['docs/policy/exceptions.md', 'Exceptions'],

@@ -48,6 +48,16 @@ func recordClaim(s string, p match.HostPattern, at claimPlace) Claim {
 	return c
 }
 
+// Path returns the field of the claim in its object.
+func (h *Claim) Path() string { return h.at.String() }
+
+// Value returns the hosts in a form that is the same for all fields: a wildcard has one star, whatever it covers. ok is
+// false for a text that cannot be parsed as a name.
+func (h *Claim) Value() (hosts string, ok bool) { return h.asCertified().String(), !h.at.unreadable }
+
+// InMainField reports whether the claim is in the field in which objects of the kind list their hosts.
+func (h *Claim) InMainField() bool { return h.at.in().class == mainField }
+
 // quoted returns the claim as sentences show it. In an object, *.example can cover names at any depth. The sentence
 // then shows *.example as the user wrote it and mentions the depth, because policies write **.example for names at any
 // depth.

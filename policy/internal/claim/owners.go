@@ -171,6 +171,20 @@ func (l *ownerLevel) isForeign(e *OwnersEntry, s *rule.Subject) bool {
 		(s.Namespace == "" || !match.AnyGlob(e.Namespaces, s.Namespace))
 }
 
+// Share reports whether all hosts of a pattern belong to entries that list both namespaces.
+func (o Owners) Share(hosts match.HostPattern, a, b string) bool {
+	share := false
+	for _, weakest := range o[max(0, len(o)-1):] { // the weakest mode has the entries of all modes
+		for _, entry := range weakest.hosts.Find(hosts) {
+			of := weakest.entries[entry].Namespaces
+			if share = match.AnyGlob(of, a) && match.AnyGlob(of, b); !share {
+				return false
+			}
+		}
+	}
+	return share
+}
+
 // reason returns the sentence about a claim with a host that the entry owns. by is the pattern that covers the host.
 func (e *OwnersEntry) reason(h *Claim, by match.HostPattern) string {
 	owned := "does not belong to any namespace"

@@ -62,6 +62,12 @@ func (h *Header) applies(s *Subject) (why selectorResult, ok bool) {
 	return why, !excluded
 }
 
+// Applies reports whether the entry applies to an object.
+func (h *Header) Applies(s *Subject) bool {
+	_, ok := h.applies(s)
+	return ok
+}
+
 // PermanentExclude returns the exclude if it does not end. It returns nil if the entry has no such exclude.
 func (h *Header) PermanentExclude() *Selector {
 	if h.exempt != nil {

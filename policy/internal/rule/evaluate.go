@@ -86,7 +86,7 @@ func (r *Recorder) IsExempt(id Identity) bool {
 
 // exemption returns the exemption that silences a finding in this object, or nil if the finding is not silenced.
 func (r *Recorder) exemption(id *Identity) *Exemption {
-	return r.Subject.exemption(r.exceptions, &r.rule.Header, id)
+	return r.Subject.Exemption(r.exceptions, &r.rule.Header, id)
 }
 
 // ViewOf is a pointer to the view of an object: the object and the values that checks parse from it.

@@ -108,7 +108,7 @@ type namedRules struct {
 func newNamedRules(headers iter.Seq[*Header]) *namedRules {
 	n := &namedRules{byName: map[string]*Header{}, mirrors: map[string]bool{}}
 	for h := range headers {
-		if h.dimensions.noSet {
+		if h.dimensions.noSet && h.dimensions.has("images") {
 			n.mirrors[string(h.Name)] = true
 		} else {
 			n.all = append(n.all, h)

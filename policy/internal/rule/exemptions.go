@@ -11,9 +11,9 @@ type exemptions struct {
 	excluded  bool    // the active exclude of excludeOf covers the object by a dimension other than images
 }
 
-// exemption returns the exemption that silences a finding of a rule in the object, or nil if the finding is not
+// Exemption returns the exemption that silences a finding of a rule in the object, or nil if the finding is not
 // silenced. It is the exclude of the rule, if it has an end date, or an entry of exceptions.
-func (s *Subject) exemption(exceptions *Exceptions, h *Header, id *Identity) *Exemption {
+func (s *Subject) Exemption(exceptions *Exceptions, h *Header, id *Identity) *Exemption {
 	if h.exempt != nil && s.isExcluded(h, id) {
 		return &h.exempt.Exemption
 	}

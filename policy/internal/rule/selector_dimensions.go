@@ -44,6 +44,11 @@ func ClasslessDimensions() Dimensions {
 	return Dimensions{names: []string{"namespaces", "users", "groups", "labels"}}
 }
 
+// UniqueDimensions are the dimensions of entries about many objects, which do not come from a request.
+func UniqueDimensions() Dimensions {
+	return Dimensions{names: []string{"namespaces", "labels"}, noSet: true}
+}
+
 // Suggest returns the dimensions that have a meaning in the match or exclude field of an entry. It returns nil for
 // other fields.
 func (d Dimensions) Suggest(field string) []string {
@@ -104,7 +109,7 @@ func (d Dimensions) reject(sel *Selector, isMatch bool) []error {
 		errs = append(errs, strict.Fieldf(field, "%s has no meaning here: %s", m.name, m.why))
 	}
 	if isMatch && sel.Set != "" && d.noSet {
-		errs = append(errs, strict.Fieldf(field, "set has no meaning here: a webhook without rule sets rewrites images"))
+		errs = append(errs, strict.Fieldf(field, "set has no meaning here: no webhook with rule sets evaluates the entry"))
 	}
 	if isMatch && sel.Images != nil && d.has("images") {
 		errs = append(errs, strict.Fieldf(field,

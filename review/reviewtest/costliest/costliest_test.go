@@ -118,7 +118,7 @@ func TestPolicies(t *testing.T) {
 	for n, text := range map[int]string{1: One(), 10: Ten()} {
 		want := policy.Counts{
 			Mirrors: n, Pods: n, Ingresses: n, Services: n, Routes: n, Gateways: n, Grants: n, Certificates: n, DNSEndpoints: n,
-			Owners: n,
+			Owners: n, Unique: 2 * n,
 		}
 		if got := load(t, text).Counts(); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
