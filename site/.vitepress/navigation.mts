@@ -73,7 +73,6 @@ const understand: Item[] = [
   'docs/measurements.md',
   'docs/architecture.md',
   'docs/security.md',
-  'docs/threat-model.md',
   'docs/performance.md',
   'docs/building.md',
   'docs/releasing.md',
