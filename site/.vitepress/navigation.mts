@@ -20,7 +20,6 @@ const guides: Item[] = [
   'docs/runbooks/pull-secrets.md',
   ['docs/policy/owners.md', 'Hosts and owners'],
   ['docs/policy/gateways.md', 'Gateway API'],
-  ['docs/policy/modes.md', 'Roll out a rule'],
   ['docs/policy/exceptions.md', 'Exceptions'],
   'docs/runbooks/leaving-ingress-nginx.md',
   ['docs/policy/rule-sets.md', 'Multi-tenant clusters'],
