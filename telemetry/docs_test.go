@@ -13,12 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/telemetry"
 )
 
-var update = flag.Bool("update", false, "write the tables of metrics and the alerts in docs anew")
+var update = flag.Bool("update", false, "write the tables of metrics in docs again")
 
 const (
 	servePage = "../docs/metrics.md"
@@ -60,17 +59,6 @@ func TestDocumentedMetrics(t *testing.T) {
 	checkPage(t, auditPage, instruments(t, someAudit()))
 }
 
-const (
-	alertsFile = "../kustomize/components/prometheus/alerts.yaml"
-	alertsFrom = "<!-- go test ./telemetry -update writes these alerts -->\n"
-	alertsTo   = "<!-- end of alerts -->\n"
-)
-
-// docs/metrics.md lists the alerts in the manifests, with their expressions and thresholds unchanged.
-func TestDocumentedAlerts(t *testing.T) {
-	checkGenerated(t, servePage, alertsFrom, alertsTo, documentedAlerts(t))
-}
-
 // checkGenerated compares or updates the part of a page between two lines, and returns the other parts.
 func checkGenerated(t *testing.T, page, from, to, want string) (before, after string) {
 	t.Helper()
@@ -87,41 +75,6 @@ func checkGenerated(t *testing.T, page, from, to, want string) (before, after st
 		t.Errorf("go test ./telemetry -update writes this part of %s again (-want +got):\n%s", page, diff)
 	}
 	return before, after
-}
-
-// documentedAlerts returns the alerts in the manifests as a block of PromQL.
-func documentedAlerts(t *testing.T) string {
-	t.Helper()
-	data, err := os.ReadFile(alertsFile)
-	must(t, err)
-	var file struct {
-		Spec struct {
-			Groups []struct {
-				Rules []struct {
-					Alert, Expr, For string
-					Labels           map[string]string
-				}
-			}
-		}
-	}
-	must(t, yaml.Unmarshal(data, &file))
-	var alerts []string
-	for _, group := range file.Spec.Groups {
-		for _, rule := range group.Rules {
-			if rule.Alert == "" {
-				continue // a recording rule
-			}
-			about := rule.Alert + ": " + rule.Labels["severity"]
-			if rule.For != "" {
-				about += ", after " + rule.For
-			}
-			alerts = append(alerts, "# "+about+"\n"+rule.Expr+"\n")
-		}
-	}
-	if len(alerts) < 10 {
-		t.Fatalf("only %d alerts in %s", len(alerts), alertsFile)
-	}
-	return "```promql\n" + strings.Join(alerts, "\n") + "```\n"
 }
 
 func checkPage(t *testing.T, page string, all []instrument) {
