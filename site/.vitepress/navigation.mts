@@ -70,20 +70,23 @@ const reference: Item[] = [
 const understand: Item[] = [
   'docs/guarantees.md',
   'docs/measurements.md',
-  'docs/architecture.md',
   'docs/security.md',
-  'docs/performance.md',
-  'docs/building.md',
-  'docs/releasing.md',
-  ['e2e/README.md', 'End-to-end tests'],
-  ['CONTRIBUTING.md', 'Contributing'],
   ['SECURITY.md', 'Report a vulnerability'],
   ['CHANGELOG.md', 'Changelog'],
 ]
 
+const contribute: Item[] = [
+  ['CONTRIBUTING.md', 'Contributing'],
+  'docs/architecture.md',
+  'docs/performance.md',
+  'docs/building.md',
+  'docs/releasing.md',
+  ['e2e/README.md', 'End-to-end tests'],
+]
+
 // titles has the texts that replace the first heading of a page, by its path.
 export const titles: Record<string, string> = Object.fromEntries(
-  [start, guides, onCall, operate, reference, understand].flat().filter((i) => typeof i !== 'string'))
+  [start, guides, onCall, operate, reference, understand, contribute].flat().filter((i) => typeof i !== 'string'))
 
 const item = (i: Item) => {
   const [path, text] = typeof i === 'string' ? [i, headingOf(i)] : i
@@ -107,6 +110,7 @@ export const sidebar = [
   group('Reference', reference),
   group('Policy reference', pagesOf('docs/policy'), true),
   group('Understand', understand),
+  group('Contribute', contribute, true),
   group('Decisions', pagesOf('docs/decisions'), true),
 ]
 
