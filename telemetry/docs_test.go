@@ -59,27 +59,27 @@ func TestDocumentedMetrics(t *testing.T) {
 	checkPage(t, auditPage, instruments(t, someAudit()))
 }
 
-// checkGenerated compares or updates the part of a page between two lines, and returns the other parts.
-func checkGenerated(t *testing.T, page, from, to, want string) (before, after string) {
+// checkGenerated compares or updates the table of a page, and returns the other parts.
+func checkGenerated(t *testing.T, page, want string) (before, after string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	must(t, err)
-	before, rest, _ := strings.Cut(string(text), from)
-	got, after, ok := strings.Cut(rest, to)
+	before, rest, _ := strings.Cut(string(text), tableFrom)
+	got, after, ok := strings.Cut(rest, tableTo)
 	if !ok {
-		t.Fatalf("%s has nothing between\n%s and\n%s", page, from, to)
+		t.Fatalf("%s has nothing between\n%s and\n%s", page, tableFrom, tableTo)
 	}
 	if *update {
-		must(t, os.WriteFile(page, []byte(before+from+want+to+after), 0o644))
+		must(t, os.WriteFile(page, []byte(before+tableFrom+want+tableTo+after), 0o644))
 	} else if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("go test ./telemetry -update writes this part of %s again (-want +got):\n%s", page, diff)
+		t.Errorf("go test ./telemetry -update writes the table of %s again (-want +got):\n%s", page, diff)
 	}
 	return before, after
 }
 
 func checkPage(t *testing.T, page string, all []instrument) {
 	t.Helper()
-	before, after := checkGenerated(t, page, tableFrom, tableTo, metricsTable(all))
+	before, after := checkGenerated(t, page, metricsTable(all))
 	checkLabels(t, page, all, after)
 	checkNames(t, page, all, before+after)
 }
