@@ -19,44 +19,22 @@ import (
 type rule struct {
 	advice  string
 	pattern *regexp.Regexp
-	except  *regexp.Regexp // matches of pattern that are good English; nil for none
 }
 
 // rules returns the constructions that no page and no comment may contain.
 func rules() []rule {
-	words := func(advice, pattern string) rule { return rule{advice, regexp.MustCompile(pattern), nil} }
-	except := func(r rule, pattern string) rule { return rule{r.advice, r.pattern, regexp.MustCompile(pattern)} }
-	const after = `(?:is|are|was|it|they|has|have|had|a|an|the|no|its|does|cannot|would|will|must|may|can|you|one|each)`
+	words := func(advice, pattern string) rule { return rule{advice, regexp.MustCompile(pattern)} }
 	return []rule{
-		words("name the thing, not what", `[a-z,] what `+after+`\b`),
 		words("name the thing: objects that, anyone who", `^(?:What|Who|Whoever) [a-z]+[^?]*$`),
-		except(words("conditions are if and when",
-			`(?:\b[a-z]+ )?\b[Ww]here (?:it|they|there|you|no|one|that|this|none|a|an|the|its|some|all|not)\b`),
-			`^(?:place|zone|node|machine|position) `),
-		words("repeat the noun", `\b(?:those of|that of|of which|those (?:that|whose|with|who|which|in|on|the))\b`),
+		words("repeat the noun", `\b(?:those of|that of|those (?:that|whose|with|who|which|in|on|the))\b`),
 		words("a report shows, a command prints, a server logs", `\b(?:says|said|tells|tell|told)\b`),
 		words("validate, check, evaluate, decide", `\b(?:un)?[Jj]udg(?:e|es|ed|ing)\b`),
 		words("the webhook denies, the API server rejects, a policy fails to load, a process does not start",
-			`\b[Rr]efus(?:e|es|ed|ing|al)\b`),
-		words("retry webhook", `\bsecond chances?\b`),
-		words("shared gateway namespaces", `\b[Cc]arriers?\b`),
-		words("name the thing", `\b(?:[Oo]ne|ones|[Ee]ach|[Nn]one|[Aa]ll) (?:that|which|whose|of which)\b|\b[Nn]one of it\b`),
-		except(words("put the not on the verb", `\b(?:calls|knows|needs|lets|takes|makes|reads|writes|keeps|holds|sends|`+
-			`sets|shows|finds|gets|costs|allocates|names|denies|adds) (?:no|nothing|none|not one)\b( longer)?`), ` longer$`),
+			`\b[Rr]efus(?:es?|ing|al)\b`),
+		words("name the thing", `\b(?:One|Each|None|All) (?:that|which|whose|of which)\b`),
 		words("is in, contains, represents",
 			`\b(?:stands?|stood|lies?) (?:in|at|for|beside|on|under|before|there|alone|behind)\b`),
 		words("a result is: , so; a purpose is: so that, without a comma", `, so that\b`),
-		except(words("put the not on the verb",
-			`\b(?:is|are|has|have|was|were) none\b|\b(?:[Tt]here )?(?:is|are|was|were) no [a-z]+`),
-			`^[Tt]here | (?:longer|more|need|way|such)$`),
-		words("its, their, your", `\bof (?:(?:its|their|your|our|his|her|one's) own|yours|ours|theirs)\b`),
-		words("next to, together with", `\bbeside\b`),
-		words("active", `\b(?:in|into) force\b`),
-		words("except", `\bbut for\b`),
-		words("again", `\banew\b`),
-		words("immediately, together", `\bat once\b`),
-		except(words("manifests, base, overlays", `(?:[a-z]+/|-|Package )?\bkits?\b`), `(?:/|-|Package )kit$`),
-		words("continue, keep", `\b(?:goes|go|going|went) on\b`),
 		words("resolve the conflict", `<<<<<<<|>>>>>>>`),
 	}
 }
@@ -143,21 +121,12 @@ func unchecked() []string {
 func hitsIn(sentences []string) (hits []string) {
 	all := rules()
 	for _, s := range sentences {
-		i := slices.IndexFunc(all, func(r rule) bool { return r.matches(s) })
+		i := slices.IndexFunc(all, func(r rule) bool { return r.pattern.MatchString(s) })
 		if i >= 0 {
 			hits = append(hits, "  "+s+"\n    "+all[i].advice)
 		}
 	}
 	return hits
-}
-
-func (r rule) matches(sentence string) bool {
-	for _, match := range r.pattern.FindAllString(sentence, -1) {
-		if r.except == nil || !r.except.MatchString(match) {
-			return true
-		}
-	}
-	return false
 }
 
 // hashComments matches the names of files with comments that begin with #.

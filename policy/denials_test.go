@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -13,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/evergate/evergate/internal/schema"
 )
 
 const denialsPage = "../docs/denials.md"
@@ -22,7 +19,7 @@ const denialsPage = "../docs/denials.md"
 var update = flag.Bool("update", false, "write docs/denials.md again")
 
 // TestDenialsPage checks docs/denials.md, the page that users find when they search for a denial. It has a section for
-// each check, with the sentences of the manifests in testdata, and a section for each kind of mistake in policies.
+// each check, with the sentences of the manifests in testdata, and one for mistakes in policies.
 func TestDenialsPage(t *testing.T) {
 	want := denials(t)
 	if *update {
@@ -39,40 +36,22 @@ const denialsIntro = `# Denials and warnings
 
 <!-- go test ./policy -run DenialsPage -update writes this page -->
 
-This page shows the sentences of denials and warnings, by the field of the rule that an object breaks. A sentence begins
-with ` + "`RULE/FIELD`. `RULE` is the name of the rule in your policy, and `FIELD`" + ` is a heading on this page. A
-sentence ends with the values that pass, or with the change that you can make.
+Find your message here by its check. A message begins with ` + "`RULE/CHECK`. `RULE` is in your policy, and `CHECK`" + `
+is a heading on this page, with links to the reference. It ends with the values that pass, or with the change that you
+can make. Hosts, images and values are examples.
 
-The sentences come from tests, so their rules, hosts and images are examples. [Findings and
-updates](policy/findings.md) explains when a finding denies a request and when it only warns. If a policy denies more
-than you expect, read [A good policy denies everything](runbooks/policy-denies-everything.md). If the message contains
-` + "`failed calling webhook`" + `, look it up in [Error messages](runbooks/README.md#error-messages).
+[Findings and updates](policy/findings.md) explains when a finding denies a request and when it only warns. If a policy
+denies more than you expect, read [A good policy denies everything](runbooks/policy-denies-everything.md). If the
+message contains ` + "`failed calling webhook`" + `, read [Error messages](runbooks/README.md#error-messages).
 
 `
 
 func denials(t *testing.T) string {
-	document := new(schema.Schema)
-	if err := json.Unmarshal(readFile(t, "../docs/policy.schema.json"), document); err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
 	b.WriteString(denialsIntro)
 	checks := sentencesByCheck(t)
 	for _, check := range slices.Sorted(maps.Keys(checks)) {
-		fmt.Fprintf(&b, "## %s\n\n", check)
-		if check != strings.ToLower(strings.ReplaceAll(check, ".", "")) { // the anchor of the heading
-			fmt.Fprintf(&b, "<a id=\"%s\"></a>\n\n", check)
-		}
-		described := map[string][]string{}
-		for block := range checks[check] {
-			text := describeCheck(document, block, check)
-			described[text] = append(described[text], block)
-		}
-		byBlock := func(x, y string) int { return cmp.Compare(slices.Min(described[x]), slices.Min(described[y])) }
-		for _, text := range slices.SortedFunc(maps.Keys(described), byBlock) {
-			fmt.Fprintf(&b, "- %s: %s\n", blockLinks(described[text]), text)
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", check, blockLinks(slices.Collect(maps.Keys(checks[check]))))
 		var all []string
 		for _, block := range slices.Sorted(maps.Keys(checks[check])) {
 			all = append(all, checks[check][block]...)
@@ -80,12 +59,15 @@ func denials(t *testing.T) string {
 		writeSentences(&b, all)
 	}
 	b.WriteString("## Mistakes in a policy\n\n" +
-		"`kubectl apply` of the policy's ConfigMap, `evergate policy check` and the log of\n`evergate serve` show these sentences. They begin with the file, the line, the column and the field.\n\n")
+		"`kubectl apply` of the policy's ConfigMap, `evergate policy check` and the log of `evergate serve` show these\n" +
+		"messages, with the file, the line and the column in front.\n\n")
+	var mistakes []string
 	for _, file := range append(testdata(t, "load/*.bad.yaml"), testdata(t, "mirrors/invalid/*.yaml")...) {
-		title := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".yaml"), ".bad")
-		fmt.Fprintf(&b, "### Mistake: %s\n\n", strings.ReplaceAll(title, "-", " "))
-		writeSentences(&b, marked(readFile(t, file), wantMark))
+		for _, mistake := range marked(readFile(t, file), wantMark) {
+			mistakes = append(mistakes, positionInFile.ReplaceAllString(mistake, ""))
+		}
 	}
+	writeSentences(&b, mistakes)
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -137,17 +119,21 @@ func sentencesByCheck(t *testing.T) map[string]map[string][]string {
 }
 
 var (
-	quoted        = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	position      = regexp.MustCompile(`\[\d+\]|:\d+:\d+:`)
-	passingValues = regexp.MustCompile(`(allowed: |allowed are |belongs to the namespaces ).*`)
+	example        = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|(?:'[^']+'(?:, )?)+|\b(?:Gateway|Service|matches|of) \S+`)
+	positionInFile = regexp.MustCompile(`^[\w.-]+:\d+:\d+: `)
+	place          = regexp.MustCompile(`^(?:[\w-]+/[\w.]+: )?(?:[\w.]*(?:\[(?:""|\d+)\])?)*: `)
+	passing        = regexp.MustCompile(`((?:allowed|known here): |(?:allowed are|to the namespaces|by|denied) ).*`)
+	number         = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 )
 
-// writeSentences writes sentences of different shapes: without quoted values, positions and the values that pass.
+// writeSentences writes one sentence of each shape. A shape has no rule, no field, no quoted values, no numbers and no
+// values that pass.
 func writeSentences(b *strings.Builder, all []string) {
 	seen := map[string]bool{}
 	b.WriteString("```text\n")
 	for _, s := range all {
-		shape := passingValues.ReplaceAllString(position.ReplaceAllString(quoted.ReplaceAllString(s, `""`), "[]"), "$1")
+		shape := place.ReplaceAllString(example.ReplaceAllString(s, `""`), "")
+		shape = number.ReplaceAllString(passing.ReplaceAllString(shape, "$1"), "0")
 		if !seen[shape] {
 			seen[shape] = true
 			b.WriteString(s + "\n")
@@ -156,27 +142,15 @@ func writeSentences(b *strings.Builder, all []string) {
 	b.WriteString("```\n\n")
 }
 
-// describeCheck returns the description of a field from the schema, or of its block, as Markdown.
-func describeCheck(document *schema.Schema, block, check string) string {
-	field := document.Fields[block]
-	text := field.Description
-	for name := range strings.SplitSeq(check, ".") {
-		if field = field.Inner().Fields[name]; field == nil {
-			break
-		}
-		text = field.Description
-	}
-	text, _, _ = strings.Cut(text, " Default: ")
-	text, _, _ = strings.Cut(text, " Absent: ")
-	return regexp.MustCompile("[][*_<>`\\\\{}]").ReplaceAllString(text, `\$0`)
-}
-
 // blockLinks returns links to the pages of blocks.
 func blockLinks(blocks []string) string {
 	var links []string
 	for _, block := range slices.Sorted(slices.Values(blocks)) {
-		page := strings.ToLower(strings.ReplaceAll(block, "dnsE", "dns-e"))
-		links = append(links, fmt.Sprintf("[`%s`](policy/%s.md)", block, page))
+		page := strings.ToLower(strings.ReplaceAll(block, "dnsE", "dns-e")) + ".md"
+		if block == "grants" {
+			page = "routes.md#grants"
+		}
+		links = append(links, fmt.Sprintf("[`%s`](policy/%s)", block, page))
 	}
 	return strings.Join(links, ", ")
 }

@@ -13,12 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/telemetry"
 )
 
-var update = flag.Bool("update", false, "write the tables of metrics and the alerts in docs anew")
+var update = flag.Bool("update", false, "write the tables of metrics in docs again")
 
 const (
 	servePage = "../docs/metrics.md"
@@ -60,73 +59,27 @@ func TestDocumentedMetrics(t *testing.T) {
 	checkPage(t, auditPage, instruments(t, someAudit()))
 }
 
-const (
-	alertsFile = "../kustomize/components/prometheus/alerts.yaml"
-	alertsFrom = "<!-- go test ./telemetry -update writes these alerts -->\n"
-	alertsTo   = "<!-- end of alerts -->\n"
-)
-
-// docs/metrics.md lists the alerts in the manifests, with their expressions and thresholds unchanged.
-func TestDocumentedAlerts(t *testing.T) {
-	checkGenerated(t, servePage, alertsFrom, alertsTo, documentedAlerts(t))
-}
-
-// checkGenerated compares or updates the part of a page between two lines, and returns the other parts.
-func checkGenerated(t *testing.T, page, from, to, want string) (before, after string) {
+// checkGenerated compares or updates the table of a page, and returns the other parts.
+func checkGenerated(t *testing.T, page, want string) (before, after string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	must(t, err)
-	before, rest, _ := strings.Cut(string(text), from)
-	got, after, ok := strings.Cut(rest, to)
+	before, rest, _ := strings.Cut(string(text), tableFrom)
+	got, after, ok := strings.Cut(rest, tableTo)
 	if !ok {
-		t.Fatalf("%s has nothing between\n%s and\n%s", page, from, to)
+		t.Fatalf("%s has nothing between\n%s and\n%s", page, tableFrom, tableTo)
 	}
 	if *update {
-		must(t, os.WriteFile(page, []byte(before+from+want+to+after), 0o644))
+		must(t, os.WriteFile(page, []byte(before+tableFrom+want+tableTo+after), 0o644))
 	} else if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("go test ./telemetry -update writes this part of %s again (-want +got):\n%s", page, diff)
+		t.Errorf("go test ./telemetry -update writes the table of %s again (-want +got):\n%s", page, diff)
 	}
 	return before, after
 }
 
-// documentedAlerts returns the alerts in the manifests as a block of PromQL.
-func documentedAlerts(t *testing.T) string {
-	t.Helper()
-	data, err := os.ReadFile(alertsFile)
-	must(t, err)
-	var file struct {
-		Spec struct {
-			Groups []struct {
-				Rules []struct {
-					Alert, Expr, For string
-					Labels           map[string]string
-				}
-			}
-		}
-	}
-	must(t, yaml.Unmarshal(data, &file))
-	var alerts []string
-	for _, group := range file.Spec.Groups {
-		for _, rule := range group.Rules {
-			if rule.Alert == "" {
-				continue // a recording rule
-			}
-			about := rule.Alert + ": " + rule.Labels["severity"]
-			if rule.For != "" {
-				about += ", after " + rule.For
-			}
-			alerts = append(alerts, "# "+about+"\n"+rule.Expr+"\n")
-		}
-	}
-	if len(alerts) < 10 {
-		t.Fatalf("only %d alerts in %s", len(alerts), alertsFile)
-	}
-	return "```promql\n" + strings.Join(alerts, "\n") + "```\n"
-}
-
 func checkPage(t *testing.T, page string, all []instrument) {
 	t.Helper()
-	before, after := checkGenerated(t, page, tableFrom, tableTo, metricsTable(all))
+	before, after := checkGenerated(t, page, metricsTable(all))
 	checkLabels(t, page, all, after)
 	checkNames(t, page, all, before+after)
 }

@@ -21,7 +21,6 @@ const guides: Item[] = [
   ['docs/policy/owners.md', 'Hosts and owners'],
   ['docs/policy/unique.md', 'Duplicates'],
   ['docs/policy/gateways.md', 'Gateway API'],
-  ['docs/policy/modes.md', 'Roll out a rule'],
   ['docs/policy/exceptions.md', 'Exceptions'],
   'docs/runbooks/leaving-ingress-nginx.md',
   ['docs/policy/rule-sets.md', 'Multi-tenant clusters'],
@@ -72,21 +71,23 @@ const reference: Item[] = [
 const understand: Item[] = [
   'docs/guarantees.md',
   'docs/measurements.md',
-  'docs/architecture.md',
   'docs/security.md',
-  'docs/threat-model.md',
-  'docs/performance.md',
-  'docs/building.md',
-  'docs/releasing.md',
-  ['e2e/README.md', 'End-to-end tests'],
-  ['CONTRIBUTING.md', 'Contributing'],
   ['SECURITY.md', 'Report a vulnerability'],
   ['CHANGELOG.md', 'Changelog'],
 ]
 
+const contribute: Item[] = [
+  ['CONTRIBUTING.md', 'Contributing'],
+  'docs/architecture.md',
+  'docs/performance.md',
+  'docs/building.md',
+  'docs/releasing.md',
+  ['e2e/README.md', 'End-to-end tests'],
+]
+
 // titles has the texts that replace the first heading of a page, by its path.
 export const titles: Record<string, string> = Object.fromEntries(
-  [start, guides, onCall, operate, reference, understand].flat().filter((i) => typeof i !== 'string'))
+  [start, guides, onCall, operate, reference, understand, contribute].flat().filter((i) => typeof i !== 'string'))
 
 const item = (i: Item) => {
   const [path, text] = typeof i === 'string' ? [i, headingOf(i)] : i
@@ -110,6 +111,7 @@ export const sidebar = [
   group('Reference', reference),
   group('Policy reference', pagesOf('docs/policy'), true),
   group('Understand', understand),
+  group('Contribute', contribute, true),
   group('Decisions', pagesOf('docs/decisions'), true),
 ]
 
