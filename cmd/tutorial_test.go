@@ -46,6 +46,12 @@ func TestTutorial(t *testing.T) {
 			}
 		}
 	}
+	home := string(fileOf(t, "site/index.md"))
+	for _, finding := range regexp.MustCompile(`(?m)^  - hosts/.*$`).FindAllString(home, -1) {
+		if !strings.Contains(page, strings.TrimSpace(finding)) {
+			t.Errorf("the first page shows another finding: %s", finding)
+		}
+	}
 	if outputs != 4 {
 		t.Errorf("%d outputs were compared", outputs)
 	}
