@@ -22,7 +22,7 @@ func TestTutorial(t *testing.T) {
 	t.Setenv("MAKELEVEL", "0") // make prints directories if another make runs it
 	t.Setenv("EVERGATE_DEV_CA", filepath.Join(temp, "ca.crt"))
 	var server *served
-	loads, outputs := "", 0
+	changes, outputs := "", 0
 	for _, block := range fence.FindAllStringSubmatch(page, -1) {
 		command, want, _ := strings.Cut(block[2], "\n")
 		if block[1] == "console" {
@@ -39,10 +39,10 @@ func TestTutorial(t *testing.T) {
 				server = startServe(t, nil, append(strings.Fields(args), "--dev-ca", filepath.Join(temp, "ca.crt"))...)
 				t.Setenv("EVERGATE_DEV", "https://"+server.await(t, server.stderr, `"to":"listening".*"address":"([^"]+)"`))
 				server.await(t, server.stderr, `"to":"ready"`)
-				loads = `(?s)"policy loaded"`
+				changes = "(?s)"
 			} else if shell(t, line); server != nil {
-				loads += `.*"policy loaded"`
-				server.await(t, server.stderr, loads)
+				changes += `.*"policy changed"`
+				server.await(t, server.stderr, changes)
 			}
 		}
 	}
