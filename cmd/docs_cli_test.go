@@ -19,7 +19,7 @@ const cliIntro = `# Command line
 <!-- go test ./cmd -run CommandLinePage -update writes this page -->
 
 This page lists every command of ` + "`evergate` with its flags, as `--help`" + ` shows them. The kubectl plugin has [its
-own page](plugin.md).
+own page](plugin.md). [Get the commands](cli-install.md) first.
 
 `
 

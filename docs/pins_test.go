@@ -1,6 +1,9 @@
 package docs
 
 import (
+	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -31,5 +34,28 @@ func TestPins(t *testing.T) {
 				t.Errorf("%s: add the tool to a go.mod in tools/, and build it with make: %s", workflow, line)
 			}
 		}
+	}
+}
+
+// TestDependabot checks that Dependabot updates each Go module, except the modules that its comment explains.
+func TestDependabot(t *testing.T) {
+	config := string(read(t, ".github/dependabot.yml"))
+	modules := 0
+	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch dir := path.Dir(name); {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			return skipped(entry.Name())
+		case entry.Name() != "go.mod", strings.Contains(dir, "wasm/k8s"), strings.Contains(dir, "rig/versions"):
+			return nil
+		case !strings.Contains(config, "\n  - /"+strings.TrimPrefix(dir, ".")+"\n"):
+			t.Errorf(".github/dependabot.yml does not list /%s", dir)
+		}
+		modules++
+		return nil
+	})
+	if err != nil || modules < 10 {
+		t.Errorf("%d modules, %v", modules, err)
 	}
 }

@@ -28,3 +28,22 @@ func TestSizing(t *testing.T) {
 		}
 	}
 }
+
+// TestComparisonFigures checks that the measured figures in comparison.md are also on a page that explains them.
+func TestComparisonFigures(t *testing.T) {
+	var sources string
+	for _, page := range []string{"performance.md", "measurements.md", "pictures/rollover-light.svg"} {
+		sources += string(read(t, "docs/"+page))
+	}
+	other := regexp.MustCompile(`\]\([^)]*\)|since\s+(?:Kubernetes\s+)?[\d.]+`) // links and versions
+	page := string(other.ReplaceAll(read(t, "docs/comparison.md"), nil))
+	figures := regexp.MustCompile(`\d+[.,]\d+`).FindAllString(page, -1)
+	for _, figure := range figures {
+		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(figure) + `\b`).MatchString(sources) {
+			t.Errorf("no other page contains %s", figure)
+		}
+	}
+	if len(figures) < 8 {
+		t.Errorf("only %d figures were found: %q", len(figures), figures)
+	}
+}

@@ -8,6 +8,8 @@ type Item = string | [path: string, text: string]
 const start: Item[] = [
   ['site/start/introduction.md', 'Introduction'],
   ['site/start/five-minutes.md', 'Five minutes'],
+  'docs/comparison.md',
+  'docs/cli-install.md',
   ['docs/runbooks/install.md', 'Install'],
   'docs/helm.md',
   'docs/runbooks/fail-open-or-closed.md',
@@ -16,6 +18,7 @@ const start: Item[] = [
 
 const guides: Item[] = [
   'docs/policy.md',
+  'docs/policy/recipes.md',
   ['docs/policy/mirrors.md', 'Mirrors'],
   'docs/runbooks/pull-secrets.md',
   ['docs/policy/owners.md', 'Hosts and owners'],

@@ -16,7 +16,8 @@ export const excluded = (): string[] => [
   ...readdirSync(root, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !['docs', 'site', 'kustomize', 'e2e'].includes(entry.name))
     .map((entry) => `${entry.name}/**`),
-  'README.md', 'e2e/*/**', 'e2e/!(README).md', 'kustomize/*/**', 'site/README.md', 'site/{engine,examples,node_modules,public,test}/**',
+  ...readdirSync(root).filter((name) => name.endsWith('.md') && !isPage(name)),
+  'e2e/*/**', 'e2e/!(README).md', 'kustomize/*/**', 'site/README.md', 'site/{engine,examples,node_modules,public,test}/**',
 ]
 
 // Pages whose path would collide with a directory or another page.
