@@ -279,18 +279,21 @@ RELEASE_TOOLS = github.com/goreleaser/goreleaser/v2 sigs.k8s.io/kustomize/kustom
 bin/goreleaser bin/kustomize bin/oras:
 	$(RIG) GOWORK=off $(GO) build -modfile=tools/release/go.mod -o $@ $(filter %/$(@F) %/$(@F)/v2 %/$(@F)/v5,$(RELEASE_TOOLS))
 
+bin/helm: # pushes the chart
+	cd charts/test && $(HELM) $(GO) build -o ../../$@ helm.sh/helm/v4/cmd/helm
+
 bin/syft:
 	cd tools/syft && $(RIG) GOWORK=off $(GO) build -o ../../$@ .
 
 # GoReleaser needs the address of a remote, and ignores the commit without one.
 REMOTE = GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/evergate/evergate
 
-release-files: bin/kustomize ## write the manifests of a release with IMAGE=name@sha256:…, the chart and the notes into build/release
+release-files: bin/kustomize bin/govulncheck ## write the manifests of a release with IMAGE=name@sha256:…, the chart, the VEX and the notes into build/release
 	tools/release/files.sh $(IMAGE)
 
-release-dry: release-files bin/goreleaser bin/syft ## build the files of a release into dist/, without publishing or signing them
+release-dry: release-files bin/goreleaser bin/syft ## build the files of a release into dist/release, without publishing or signing them
 	$(REMOTE) bin/goreleaser release --snapshot --clean --skip=sign
-	cp build/release/* dist/
+	cp build/release/* dist/release/
 
 release-test: release-dry ## check the files of release-dry, and build them again in a clone to compare the bytes
 	tools/release/test.sh
@@ -305,4 +308,4 @@ lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
 .PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-bench test-equivalence test-calls test-kit test-objects test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig test-chart test-helm helm test-gitops kustomize-controller argocd \
-  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-plan worst bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck
+  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-plan worst bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/helm bin/syft bin/govulncheck

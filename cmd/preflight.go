@@ -2,10 +2,13 @@ package cmd
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +27,7 @@ const connectService = "service"
 type preflightFlags struct {
 	inputFlags
 	connect string
+	caFile  string
 	timeout time.Duration
 	pod     bool
 	report  *cli.Report
@@ -43,7 +47,8 @@ whether the API server would reject the Pod, for example because of Pod Security
 
 With --connect, preflight connects to the Service and checks whether the API server would trust its certificate. Run it
 inside the cluster, or use kubectl port-forward and pass the local address. Preflight does not send any data to the
-Service.
+Service. With --ca-file, preflight does not need manifests. It requests /readyz from the address of --connect, and
+verifies the certificate with this CA. helm test does this.
 
 Exit codes: 0 no error was found (there may be warnings), 1 an error was found (with --fail-on warn also a warning), 2
 bad flags, or input that cannot be read.`,
@@ -62,6 +67,7 @@ bad flags, or input that cannot be read.`,
 	flags.StringVar(&f.connect, "connect", "",
 		"`address` from which to read the serving certificate; without a value: the address of the Service")
 	flags.Lookup("connect").NoOptDefVal = connectService
+	flags.StringVar(&f.caFile, "ca-file", "", "`file` with the CA of the certificate of --connect, instead of manifests")
 	const likeAPIServer = 10 * time.Second
 	flags.DurationVar(&f.timeout, "connect-timeout", likeAPIServer, "timeout for --connect")
 	flags.BoolVar(&f.pod, "pod", false, "print the Pod that the API server would be asked to create, instead of a report")
@@ -70,6 +76,9 @@ bad flags, or input that cannot be read.`,
 }
 
 func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+	if f.caFile != "" {
+		return f.ready(ctx, stdout)
+	}
 	if len(f.files) == 0 {
 		return errors.New(noManifests)
 	}
@@ -99,6 +108,33 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 		return cli.Exit(cli.Found)
 	}
 	return nil
+}
+
+// ready asks Evergate at the address of --connect whether it is ready, and verifies its certificate with --ca-file.
+func (f *preflightFlags) ready(ctx context.Context, stdout io.Writer) error {
+	ca, err := os.ReadFile(f.caFile)
+	if err != nil {
+		return fmt.Errorf("--ca-file: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return fmt.Errorf("--ca-file: %s contains no certificate", f.caFile)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+f.connect+"/readyz", nil)
+	if err != nil {
+		return fmt.Errorf("--connect: %w", err)
+	}
+	client := http.Client{Timeout: f.timeout, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("--connect: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("--connect: %s answers %s", request.URL, response.Status)
+	}
+	_, err = fmt.Fprintf(stdout, "%s is ready\n", f.connect)
+	return err
 }
 
 // writePods writes a Pod of each Deployment that runs evergate serve, for kubectl create --dry-run=server.

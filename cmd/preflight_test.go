@@ -3,6 +3,9 @@ package cmd
 import (
 	"bytes"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -63,5 +66,40 @@ func TestSettingsOfContainers(t *testing.T) {
 				t.Errorf("serve ended with %d and\n%sbut the container has\n%s", code, got, want.String())
 			}
 		})
+	}
+}
+
+// TestPreflightReady checks that preflight --ca-file succeeds only for a server that is ready and whose certificate has
+// its name and the CA.
+func TestPreflightReady(t *testing.T) {
+	ready := http.StatusOK
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" {
+			w.WriteHeader(ready)
+		}
+	}))
+	defer server.Close()
+	address, dir := server.Listener.Addr().String(), t.TempDir()
+	ca, blank := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "blank.crt")
+	cert, _ := certificate(t) // all servers of httptest have this certificate, for 127.0.0.1
+	write(t, ca, cert)
+	write(t, blank, nil)
+	for _, tt := range []struct {
+		connect, ca  string
+		status, code int
+		want         string
+	}{
+		{address, ca, http.StatusOK, cli.OK, address + " is ready\n"},
+		{address, ca, http.StatusServiceUnavailable, cli.Usage, "/readyz answers 503 Service Unavailable\n"},
+		{strings.Replace(address, "127.0.0.1", "localhost", 1), ca, http.StatusOK, cli.Usage, "certificate is valid for"},
+		{address, blank, http.StatusOK, cli.Usage, "blank.crt contains no certificate\n"},
+		{address, filepath.Join(dir, "none"), http.StatusOK, cli.Usage, "--ca-file: open "},
+	} {
+		var out bytes.Buffer
+		ready = tt.status
+		code := Run(t.Context(), []string{"preflight", "--connect=" + tt.connect, "--ca-file=" + tt.ca}, nil, nil, &out, &out)
+		if code != tt.code || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%s, %s, %d: code %d\n%swithout %q", tt.connect, tt.ca, tt.status, code, &out, tt.want)
+		}
 	}
 }

@@ -19,7 +19,7 @@ parts=("${nightly[@]}" apiservers versions gitops rows)
 night=$(($(date +%s) / 86400)) # the number of the day
 page=e2e/nightly.md
 reports=(':!e2e/nightly.md' ':!e2e/report.md' ':!e2e/report-long.md' ':!docs/compatibility.md')
-logs=build/nightly # release deletes dist
+logs=build/nightly
 mkdir -p "$logs"
 
 die() { echo "nightly.sh: $*" >&2; exit 1; }
@@ -69,7 +69,7 @@ figures() {
     rows) tail -n 1 "$2" | tr '|' '/' ;;
     fuzz) echo "group $((night % 4)) of 4: $(grep -cE ' Fuzz[A-Za-z]+$' "$2") targets" ;;
     vuln) grep -m 1 -oE '[0-9]+ entries' "$2" ;;
-    release) echo "$(wc -l <dist/checksums.txt) files, $(du -ch dist/*.gz dist/*.zip dist/*.tgz dist/*.json | tail -n 1 | cut -f 1)" ;;
+    release) echo "$(wc -l <dist/release/checksums.txt) files, $(cd dist/release && du -ch ./*.gz ./*.zip ./*.tgz ./*.json | tail -n 1 | cut -f 1)" ;;
   esac
 }
 

@@ -18,7 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
+	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -49,14 +51,27 @@ func (o objects) add(t *testing.T, document string) {
 	o[key] = object
 }
 
-// template renders the chart like helm template.
-func template(t *testing.T, values map[string]any) (objects, error) {
+// template renders the chart like helm template --namespace.
+func template(t *testing.T, namespace string, values map[string]any) (objects, error) {
+	t.Helper()
+	return render(t, load(t), namespace, values)
+}
+
+func load(t *testing.T) *chartv2.Chart {
 	t.Helper()
 	c, err := loader.Load(chart)
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := common.ReleaseOptions{Name: "evergate", Namespace: "evergate-system", IsInstall: true, Revision: 1}
+	return c
+}
+
+func render(t *testing.T, c *chartv2.Chart, namespace string, values map[string]any) (objects, error) {
+	t.Helper()
+	if err := chartutil.ProcessDependencies(c, values); err != nil {
+		return nil, err
+	}
+	release := common.ReleaseOptions{Name: "evergate", Namespace: namespace, IsInstall: true, Revision: 1}
 	all, err := util.ToRenderValues(c, values, release, common.DefaultCapabilities)
 	if err != nil {
 		return nil, err
@@ -65,6 +80,12 @@ func template(t *testing.T, values map[string]any) (objects, error) {
 	if err != nil {
 		return nil, err
 	}
+	return decode(t, files), nil
+}
+
+// decode returns the objects in the rendered files of a chart.
+func decode(t *testing.T, files map[string]string) objects {
+	t.Helper()
 	found := objects{}
 	for name, text := range files {
 		if strings.HasSuffix(name, ".yaml") {
@@ -73,7 +94,7 @@ func template(t *testing.T, values map[string]any) (objects, error) {
 			}
 		}
 	}
-	return found, nil
+	return found
 }
 
 // manifests returns kustomize/ in memory.
@@ -152,38 +173,41 @@ type setting struct {
 	change func(*overlay)
 }
 
-// compare renders the chart with settings and an overlay with the same settings.
-func compare(t *testing.T, files filesys.FileSystem, settings ...setting) {
+// valuesOf returns the values of settings.
+func valuesOf(t *testing.T, settings ...setting) map[string]any {
 	t.Helper()
-	o, values := overlay{base: "fail-open"}, map[string]any{}
+	values := map[string]any{}
 	for _, s := range settings {
 		var v map[string]any
 		if err := yaml.Unmarshal([]byte(s.values), &v); err != nil {
 			t.Fatal(err)
 		}
 		merge(values, v)
+	}
+	return values
+}
+
+// compare renders the chart with settings and an overlay with the same settings.
+func compare(t *testing.T, files filesys.FileSystem, settings ...setting) {
+	t.Helper()
+	o, values := overlay{base: "fail-open"}, valuesOf(t, settings...)
+	for _, s := range settings {
 		s.change(&o)
 	}
-	got, err := template(t, values)
+	got, err := template(t, o.namespace(), values)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := kustomize(t, files, o.kustomization())
-	if ns := want["Namespace/"+namespace(values)]; got["Namespace/"+namespace(values)] != nil { // helm.sh/resource-policy is only for Helm
-		meta := ns["metadata"].(map[string]any)
-		annotations := map[string]any{"helm.sh/resource-policy": "keep"}
-		if own, ok := meta["annotations"].(map[string]any); ok {
-			maps.Copy(annotations, own)
-		}
-		meta["annotations"] = annotations
-	}
+	delete(want, "Namespace/"+o.namespace()) // helm install --create-namespace creates it
+	delete(got, "Pod/evergate-test")         // for helm test
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%v (-kustomize +helm):\n%s", values, diff)
 	}
 }
 
-func namespace(values map[string]any) string {
-	if name, ok := values["namespace"].(string); ok {
+func (o overlay) namespace() string {
+	if name, ok := o.fields["namespace"].(string); ok {
 		return name
 	}
 	return "evergate-system"
@@ -231,7 +255,7 @@ func everything(s setting) []setting {
 	for _, c := range componentSettings() {
 		one := strings.HasPrefix(c.values, "traces:")
 		switch {
-		case c.values == s.values, strings.Contains(c.values, "false"), one && traces:
+		case c.values == s.values, strings.Contains(c.values, "false"), c.values == serviceCA, one && traces:
 			continue
 		case one:
 			traces = true
@@ -295,26 +319,20 @@ type property struct {
 
 // TestEveryValueIsCompared checks that values.yaml, the schema and the comparisons have the same values.
 func TestEveryValueIsCompared(t *testing.T) {
-	c, err := loader.Load(chart)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := load(t)
 	var schema property
 	if err := json.Unmarshal(c.Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
 	delete(schema.Properties, "global") // Helm sets it in a chart that contains this chart
-	compared := map[string]any{}
-	for _, s := range settings() {
-		var v map[string]any
-		if err := yaml.Unmarshal([]byte(s.values), &v); err != nil {
-			t.Fatal(err)
-		}
-		merge(compared, v)
-	}
-	check(t, "", &schema, c.Values, compared)
-	if tag := c.Values["image"].(map[string]any)["tag"]; tag != c.Metadata.AppVersion || tag != "v"+c.Metadata.Version {
+	check(t, "", &schema, c.Values, valuesOf(t, settings()...))
+	image := c.Values["image"].(map[string]any)
+	if tag := image["tag"]; tag != c.Metadata.AppVersion || tag != "v"+c.Metadata.Version {
 		t.Errorf("image.tag is %v, and Chart.yaml has %s and %s", tag, c.Metadata.AppVersion, c.Metadata.Version)
+	}
+	scanned := fmt.Sprintf("- name: evergate\n  image: %v:%v\n", image["repository"], image["tag"])
+	if got := c.Metadata.Annotations["artifacthub.io/images"]; got != scanned {
+		t.Errorf("Artifact Hub scans\n%s, and the default is\n%s", got, scanned)
 	}
 }
 
@@ -338,15 +356,11 @@ func check(t *testing.T, path string, schema *property, values, compared map[str
 	}
 }
 
-// TestForbidden checks that the templates do not contain caBundle, which cert-manager's injector writes, or a feature
-// of Helm that reads from the cluster or needs more permissions.
+// TestForbidden checks that the templates do not contain caBundle, which an injector writes, or a feature of Helm that
+// reads from the cluster or needs more permissions. Only helm test may use a hook.
 func TestForbidden(t *testing.T) {
-	c, err := loader.Load(chart)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forbidden := regexp.MustCompile(`caBundle|\blookup\b|helm\.sh/hook|\.Capabilities`)
-	for _, f := range c.Templates {
+	forbidden := regexp.MustCompile(`caBundle|\blookup\b|helm\.sh/hook: [^t]|\.Capabilities`)
+	for _, f := range load(t).Templates {
 		if found := forbidden.Find(f.Data); found != nil {
 			t.Errorf("%s contains %s", f.Name, found)
 		}
@@ -360,8 +374,9 @@ func TestSchema(t *testing.T) {
 		"components: {audits: true}",
 		"replicas: many",
 		"failureMode: closed",
-		"namespace: Evergate",
-		"mirrors: [mirror.example]", // without a slash
+		"namespace: evergate-system", // --namespace sets it
+		"webhookAnnotations: {argocd.argoproj.io/sync-wave: 1}", // annotations are strings
+		"mirrors: [mirror.example]",                             // without a slash
 		"collector: otel.example",
 		"image: {digest: latest}",
 	} {
@@ -369,7 +384,7 @@ func TestSchema(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(values), &v); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := template(t, v); err == nil {
+		if _, err := template(t, "evergate-system", v); err == nil {
 			t.Errorf("Helm accepts %s", values)
 		}
 	}

@@ -19,6 +19,8 @@ func settings() []setting {
 	return append(all, fieldSettings()...)
 }
 
+const serviceCA = "components: {serviceCA: true}" // removes objects of other components
+
 // component is a value that switches a component of the manifests.
 type component struct{ value, name string }
 
@@ -46,6 +48,7 @@ func components() []component {
 		{"components: {preflight: true}", "preflight"},
 		{"components: {openshift: true}", "openshift"},
 		{"components: {prometheus: true}", "prometheus"},
+		{serviceCA, "service-ca"},
 	}
 }
 
@@ -59,16 +62,12 @@ func componentSettings() []setting {
 		return setting{values, func(o *overlay) { o.patches = append(o.patches, patches...) }}
 	}
 	return append(all,
-		removed("components: {networkPolicy: false}", without("networking.k8s.io/v1", "NetworkPolicy", "evergate")),
+		removed("components: {networkPolicy: false}", mapPatch("NetworkPolicy", "evergate", `{$patch: delete}`)),
 		removed("components: {certManager: false}",
-			without("cert-manager.io/v1", "Issuer", "evergate-self-signed"),
-			without("cert-manager.io/v1", "Issuer", "evergate-ca"),
-			without("cert-manager.io/v1", "Certificate", "evergate-ca"),
-			without("cert-manager.io/v1", "Certificate", "evergate-tls"),
-			patch(".*WebhookConfiguration", "evergate",
-				`[{op: remove, path: /metadata/annotations/cert-manager.io~1inject-ca-from}]`),
+			mapPatch("Issuer|Certificate", "evergate-(self-signed|ca|tls)", `{$patch: delete}`),
+			patch(".*WebhookConfiguration", "evergate", // add, because service-ca has removed it
+				`[{op: add, path: &ca /metadata/annotations/cert-manager.io~1inject-ca-from, value: ""}, {op: remove, path: *ca}]`),
 		),
-		removed("createNamespace: false", without("v1", "Namespace", "evergate-system")),
 	)
 }
 
@@ -88,7 +87,7 @@ func kustomizationSettings() []setting {
 		return setting{values, func(o *overlay) { o.patches = append(o.patches, patches...) }}
 	}
 	return []setting{
-		field("namespace: platform-admission", "namespace", "platform-admission"),
+		field("# helm install --namespace platform-admission", "namespace", "platform-admission"),
 		field("image: {repository: mirror.corp.example/evergate, tag: v9}", "images",
 			[]any{map[string]any{"name": image, "newName": "mirror.corp.example/evergate", "newTag": "v9"}}),
 		field("image: {digest: "+digest+"}", "images", []any{map[string]any{"name": image, "digest": digest}}),
@@ -121,7 +120,13 @@ func fieldSettings() []setting {
 	const resources = `{requests: {cpu: 200m, memory: 128Mi}, limits: {memory: 1Gi}}`
 	const affinity = `{podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: rack}]}}`
 	const tolerations = `[{key: dedicated, operator: Exists}]`
+	const spread = `[{topologyKey: rack, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]`
+	const annotations = `{argocd.argoproj.io/sync-wave: "1"}`
+	annotate := func(kind, name string) any {
+		return mapPatch(kind, name, `{metadata: {annotations: `+annotations+`}}`)
+	}
 	return []setting{
+		s("enabled: true"), // see TestUmbrella
 		{"replicas: 5", func(o *overlay) {
 			if !slices.Contains(o.components, "autoscaling") {
 				o.patches = append(o.patches, mapPatch("Deployment", "evergate", `{spec: {replicas: 5}}`))
@@ -145,6 +150,15 @@ func fieldSettings() []setting {
 		s("imagePullSecrets: [{name: mirror}]", set("ServiceAccount", ".*", "/imagePullSecrets", "[{name: mirror}]")),
 		s("podAnnotations: {example.com/a: b}", mapPatch("Deployment", "evergate",
 			`{spec: {template: {metadata: {annotations: {example.com/a: b}}}}}`)),
+		s("podLabels: {example.com/a: b}", mapPatch("Deployment", "evergate",
+			`{spec: {template: {metadata: {labels: {example.com/a: b}}}}}`)),
+		s("deploymentAnnotations: "+annotations, annotate("Deployment", "evergate")),
+		s("serviceAccountAnnotations: "+annotations, annotate("ServiceAccount", ".*")),
+		s("webhookAnnotations: "+annotations, annotate(".*WebhookConfiguration", "evergate")),
+		s("topologySpreadConstraints: "+spread,
+			set("Deployment", "evergate", "/spec/template/spec/topologySpreadConstraints", spread)),
+		s("extraArgs: [--max-connections=100]",
+			set("Deployment", "evergate", server+"/args/-", "--max-connections=100")),
 		s("nodeSelector: {kubernetes.io/os: linux, pool: system}", pod(`nodeSelector: {pool: system}`)...),
 		s("tolerations: "+tolerations,
 			set("Deployment", "evergate", "/spec/template/spec/tolerations/-", "{key: dedicated, operator: Exists}"),
@@ -186,17 +200,6 @@ func (o *overlay) traces() bool {
 func set(kind, name, path, value string) any {
 	// add replaces a field that exists.
 	return patch(kind, name, `[{op: add, path: `+path+`, value: `+value+`}]`)
-}
-
-// without removes an object.
-func without(version, kind, name string) any {
-	meta := `name: ` + name
-	if kind != "Namespace" {
-		meta += `, namespace: evergate-system`
-	}
-	return map[string]any{
-		"patch": `{$patch: delete, apiVersion: ` + version + `, kind: ` + kind + `, metadata: {` + meta + `}}`,
-	}
 }
 
 // patch is a JSON patch, as YAML, for the objects of a kind and a name.

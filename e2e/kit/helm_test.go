@@ -120,16 +120,19 @@ func TestHelm(t *testing.T) {
 	}
 }
 
-// TestHelmNamespace installs the chart in a namespace that exists, and does not create one.
+// TestHelmNamespace installs the chart in a restricted namespace, which admits the Pod of helm test.
 func TestHelmNamespace(t *testing.T) {
 	t.Parallel()
 	helm(t)
 	c := start(t)
 	_, err := c.admin.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "platform-admission"}}, metav1.CreateOptions{})
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "platform-admission", Labels: map[string]string{
+			"pod-security.kubernetes.io/enforce": "restricted",
+		}}}, metav1.CreateOptions{})
 	must(t, err)
-	c.helm(t, "install", "evergate", chart, "--namespace", "platform-admission",
-		"--set", "namespace=platform-admission", "--set", "createNamespace=false")
+	c.helm(t, "install", "evergate", chart, "--namespace", "platform-admission")
+	c.kubectl(t, c.helm(t, "get", "hooks", "evergate", "--namespace", "platform-admission"), "create", "--dry-run=server",
+		"-f", "-")
 	if got := c.kubectl(t, "", "get", "validatingwebhookconfiguration", "evergate", "-o",
 		"jsonpath={.webhooks[0].clientConfig.service.namespace}"); got != "platform-admission" {
 		t.Errorf("the webhooks call a Service in %s", got)
@@ -139,7 +142,8 @@ func TestHelmNamespace(t *testing.T) {
 // TestHelmPreflight checks that evergate preflight understands the output of helm template and does not find a problem.
 func TestHelmPreflight(t *testing.T) {
 	program, binary := helm(t), build(t)
-	manifests, err := exec.CommandContext(t.Context(), program, "template", chart, "--set", "webhooks.pods=false").Output()
+	manifests, err := exec.CommandContext(t.Context(), program, "template", chart, "--namespace", "evergate-system",
+		"--set", "webhooks.pods=false").Output()
 	must(t, err)
 	cmd := exec.CommandContext(t.Context(), binary, "preflight", "-f", "-")
 	cmd.Stdin = bytes.NewReader(manifests)

@@ -50,7 +50,7 @@ seccompProfile: {type: RuntimeDefault}
 {{- /* The namespaces that no webhook matches, whatever their labels. The lists are in kustomize/base/exempt-namespaces.yaml
 and in the components match-all-namespaces and openshift. */}}
 {{- define "evergate.exemptNamespaces" -}}
-- {{ .Values.namespace | quote }}
+- {{ .Release.Namespace | quote }}
 - kube-system
 - kube-public
 - kube-node-lease

@@ -6,7 +6,7 @@ webhooks. path is the path of the Service, and group is a key of the value webho
 {{- if or (not .group) (index $.Values.webhooks .group) }}
 - name: {{ .name }}
   clientConfig:
-    service: {namespace: {{ $.Values.namespace | quote }}, name: evergate, path: {{ .path }}, port: 443}
+    service: {namespace: {{ $.Release.Namespace | quote }}, name: evergate, path: {{ .path }}, port: 443}
   rules: {{- toYaml .rules | nindent 2 }}
   namespaceSelector: {{- .namespaceSelector | default (include "evergate.namespaceSelector" $ | fromYaml) | toYaml | nindent 4 }}
   matchConditions: {{- toYaml .matchConditions | nindent 2 }}
@@ -40,8 +40,13 @@ matchExpressions:
 
 {{- /* The annotations of both configurations. */}}
 {{- define "evergate.webhookAnnotations" -}}
+{{- with .Values.webhookAnnotations }}
+{{- toYaml . }}
+{{ end -}}
 admissions.enforcer/disabled: "true"
-{{- if .Values.components.certManager }}
-cert-manager.io/inject-ca-from: {{ .Values.namespace }}/evergate-tls
+{{- if .Values.components.serviceCA }}
+service.beta.openshift.io/inject-cabundle: "true"
+{{- else if .Values.components.certManager }}
+cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/evergate-tls
 {{- end }}
 {{- end }}
