@@ -19,10 +19,7 @@ const (
 	minRenewBefore = 72 * time.Hour // how long a renewal may fail before clients notice: a long weekend
 	overdue        = 2 * time.Hour  // how late a renewal may be. cert-manager retries within the hour
 
-	// Annotations of OpenShift's service CA (service-ca-operator, pkg/controller/api/api.go): on a Service, and on a
-	// webhook configuration.
-	requestSecret = "service.beta.openshift.io/serving-cert-secret-name"
-	injectBundle  = "service.beta.openshift.io/inject-cabundle"
+	injectBundle = "service.beta.openshift.io/inject-cabundle" // service-ca-operator, pkg/controller/api/api.go
 )
 
 // trust inspects whether the API server trusts the serving certificate, now and after a renewal.
@@ -41,7 +38,7 @@ func (i *inspection) trust() {
 		}
 		i.at("literal-ca-bundle", i.Ref(config)).error(literal, "its manifest contains a caBundle")
 		value := annotations[certmanagerv1.WantInjectAnnotation]
-		problem := i.injectorProblem(value, annotations[injectBundle] == "true")
+		problem := i.injectorProblem(value)
 		other := annotations[certmanagerv1.WantInjectFromSecretAnnotation] != ""
 		if problem != "" && !i.answers(config) && !other && !reported[value] {
 			reported[value] = value != ""
@@ -72,10 +69,9 @@ func inDate(chain []*x509.Certificate, now time.Time) bool {
 	return len(chain) > 0 && !now.Before(chain[0].NotBefore) && !now.After(chain[0].NotAfter)
 }
 
-// injectorProblem returns the problem with the injection of the CA. value is the annotation of cert-manager's injector,
-// and serviceCA is true if the service CA of OpenShift injects its CA. The problem is "" if both are right, and if the
-// Deployment or the Secret of the Certificate is missing, which is another finding.
-func (i *inspection) injectorProblem(value string, serviceCA bool) string {
+// injectorProblem returns the problem with the annotation of cert-manager's CA injector. It is "" if its value is
+// right, and if the Deployment or the Secret of the Certificate is missing, which is another finding.
+func (i *inspection) injectorProblem(value string) string {
 	const is = certmanagerv1.WantInjectAnnotation + " is "
 	namespace, name, ok := strings.Cut(value, "/")
 	crt := install.Find[*certmanagerv1.Certificate](i.Objects, namespace, name)
@@ -83,14 +79,6 @@ func (i *inspection) injectorProblem(value string, serviceCA bool) string {
 	case len(i.Servers) == 0 && len(i.Elsewhere) > 0:
 		return ""
 	case slices.ContainsFunc(i.Servers, func(s *install.Server) bool { return !i.hasSecret(s) }):
-		return ""
-	case serviceCA && value != "":
-		return "two injectors set its caBundle, because it has the annotations " + certmanagerv1.WantInjectAnnotation +
-			" and " + injectBundle
-	case serviceCA != slices.ContainsFunc(i.Servers, i.requestsSecret) && value == "":
-		return "set both annotations of OpenShift's service CA or neither: " + injectBundle + " on this object, and " +
-			requestSecret + " on the Service"
-	case serviceCA:
 		return ""
 	case value == "":
 		return "it has no annotation " + certmanagerv1.WantInjectAnnotation
@@ -108,25 +96,16 @@ func (i *inspection) injectorProblem(value string, serviceCA bool) string {
 	return ""
 }
 
-// requestsSecret reports whether a Service that webhooks call requests the Secret of --tls-cert from the service CA of
-// OpenShift.
-func (i *inspection) requestsSecret(s *install.Server) bool {
-	secret := s.TLSSecret()
-	return secret != "" && slices.ContainsFunc(i.Hooks, func(h *install.Hook) bool {
-		return h.Called != nil && h.Called.Namespace == s.Namespace && h.Called.Annotations[requestSecret] == secret
-	})
-}
-
 func hasCA(h *install.Hook) bool { return len(h.ClientConfig.CABundle) > 0 }
 
-// hasOwnCA reports whether no injector sets the CA of a webhook configuration. This is so if no annotation requests it,
-// and if no Certificate issues a Secret that Evergate serves with or all webhooks call URLs, whose certificates another
-// CA may have signed.
+// hasOwnCA reports whether cert-manager does not inject the CA of a webhook configuration. This is so if OpenShift's
+// service CA injects it, or if no annotation requests it, and if no Certificate issues a Secret that Evergate serves
+// with or all webhooks call URLs, whose certificates another CA may have signed.
 func (i *inspection) hasOwnCA(config install.Object) bool {
-	annotations := config.GetAnnotations()
-	if annotations[certmanagerv1.WantInjectAnnotation]+annotations[certmanagerv1.WantInjectFromSecretAnnotation]+
-		annotations[injectBundle] != "" {
-		return false
+	of := config.GetAnnotations()
+	injected := of[certmanagerv1.WantInjectAnnotation] + of[certmanagerv1.WantInjectFromSecretAnnotation]
+	if injected != "" || of[injectBundle] == "true" {
+		return injected == ""
 	}
 	is := install.Filter(i.Hooks, func(h *install.Hook) bool { return h.Config == config })
 	return !slices.ContainsFunc(is, func(h *install.Hook) bool { return h.URL == "" }) ||
@@ -140,10 +119,12 @@ func (i *inspection) hasSecret(s *install.Server) bool {
 	if s.Settings.TLSCert == "" || !s.Settings.Known("tls-cert") {
 		return true
 	}
-	ownCAs := !slices.ContainsFunc(i.Hooks, func(h *install.Hook) bool { return !hasCA(h) || !i.hasOwnCA(h.Config) })
+	ownCAs := !slices.ContainsFunc(i.Hooks, func(h *install.Hook) bool {
+		return !hasCA(h) && h.Config.GetAnnotations()[injectBundle] == "" || !i.hasOwnCA(h.Config)
+	})
 	secret := s.TLSSecret()
 	crt, is := i.Certificate(s.Namespace, secret), install.Find[*corev1.Secret](i.Objects, s.Namespace, secret)
-	return secret != "" && (crt != nil || is != nil || !i.Live && (ownCAs || i.requestsSecret(s)))
+	return secret != "" && (crt != nil || is != nil || !i.Live && ownCAs)
 }
 
 // certificates inspects the Secrets with the serving certificates, and the Certificates that issue them.
