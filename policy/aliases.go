@@ -110,12 +110,14 @@ func LooksLikeHosts(value string) bool { return host.LooksLikeNames(value) }
 // rule, unless the policy lists them after !.
 func DefaultGlobbingClasses() []string { return claim.DefaultGlobbingClasses() }
 
-// These types find duplicates among many objects by the unique block of a policy.
-type (
-	UniqueIndex  = unique.Index     // the values that many objects claim
-	UniqueObject = unique.Object    // one of the objects
-	Duplicate    = unique.Duplicate // a value that two objects claim
-)
+// UniqueIndex contains the values that many objects claim, for the unique block.
+type UniqueIndex = unique.Index
+
+// UniqueObject is one of the objects of a UniqueIndex.
+type UniqueObject = unique.Object
+
+// Duplicate is a value that two objects claim.
+type Duplicate = unique.Duplicate
 
 // HostAnnotation is an annotation by which objects of a kind claim hosts.
 type HostAnnotation = claim.HostAnnotation

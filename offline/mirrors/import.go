@@ -248,9 +248,9 @@ func (x *Importer) change(image string) (*Change, []int) {
 
 // Report returns the report of the import. The images of objects are checked, each once.
 func (x *Importer) Report(objects iter.Seq2[offline.Object, error]) *Report {
-	reviewed := offline.Review(offline.Options{Policy: x.policy, Namespace: "default", Pulled: true, Recorded: true}, objects)
-	r, seen := &Report{Rows: x.table, Changes: []Change{}, Errors: reviewed.Errors}, map[string]bool{}
-	for _, result := range reviewed.Results {
+	list := offline.Review(offline.Options{Policy: x.policy, Namespace: "default", Pulled: true, Recorded: true}, objects)
+	r, seen := &Report{Rows: x.table, Changes: []Change{}, Errors: list.Errors}, map[string]bool{}
+	for _, result := range list.Results {
 		for _, image := range result.Images {
 			if change, _ := x.change(image.Image); change != nil && !seen[image.Image] {
 				r.Changes = append(r.Changes, *change)
