@@ -227,7 +227,7 @@ func TestNoAnswer(t *testing.T) {
 }
 
 // An interrupted check does not report images as missing.
-func TestInterruptedImages(t *testing.T) {
+func TestInterruptedCheck(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out bytes.Buffer

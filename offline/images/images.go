@@ -19,7 +19,7 @@ import (
 // Row is an image with one result. An image can have several results, for example in different namespaces.
 type Row struct {
 	Name   string // with its registry; in quotes if it is not an image reference
-	Target string // the image that is, or would be, pulled instead; empty without a mirror, or if a rule denies the image
+	Target string // the image that is, or would be, pulled instead; empty if the image stays the same or is denied
 	Entry  string // the mirrors entry that covers it; may be empty
 	Result string
 	First  string // the first object with the image, in the order of the input: Deployment team-a/web

@@ -28,6 +28,7 @@ mirrors:
 - {name: six, mode: warn, sources: ["[2001:db8::1]:5000"], mirror: "[2001:db8::2]:5000/x"}
 pods:
 - {name: safe, mode: enforce, images: {denied: [docker.io/evil], deniedTags: [old]}}
+- {name: moved, mode: enforce, images: {denied: [m.example/hub/bad]}}
 `)})
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +63,7 @@ func TestRows(t *testing.T) {
 		"a b\x1b[31m":                {`"a b\x1b[31m"`, "", "", "denied by safe/images.denied: ", "problem"},
 		strings.Repeat("x", 9999):    {`"` + strings.Repeat("x", 60) + `"…`, "", "", "denied by safe/images.d", "problem"},
 		"evil/app":                   {"docker.io/evil/app", "", "hub", "denied by safe/images.denied: ", "problem"},
+		"bad/app":                    {"docker.io/bad/app", "", "hub", "denied by moved/images.denied: ", "problem"},
 		"app:old":                    {"docker.io/library/app:old", "", "hub", "denied by safe/images.d", "problem"},
 	} {
 		l := list(t, image, image)
