@@ -96,7 +96,7 @@ func Say(stderr io.Writer, messages ...string) {
 	}
 }
 
-// Conclude says at most 100 errors and problems, because users do not read more. The result has the exit code Usage if
+// Conclude prints at most 100 errors and problems, because users do not read more. The result has the exit code Usage if
 // there are errors, and Found if there are only problems.
 func Conclude(stderr io.Writer, errs, problems []string) error {
 	all := slices.Concat(errs, problems)
