@@ -96,8 +96,8 @@ func Say(stderr io.Writer, messages ...string) {
 	}
 }
 
-// Conclude prints at most 100 errors and problems, because users do not read more. The result has the exit code Usage if
-// there are errors, and Found if there are only problems.
+// Conclude prints at most 100 errors and problems, because users do not read more. The result has the exit code Usage
+// if there are errors, and Found if there are only problems.
 func Conclude(stderr io.Writer, errs, problems []string) error {
 	all := slices.Concat(errs, problems)
 	shown := min(len(all), 100)
