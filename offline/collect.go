@@ -119,8 +119,12 @@ func (r *reviewer) report() *Report {
 
 // Warns reports whether the user gets a warning.
 func (r *Result) Warns() bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Effect == Warning || f.Effect == Duplicate }) ||
+	return r.has(Warning) || r.has(Duplicate) ||
 		slices.ContainsFunc(r.Images, func(i Image) bool { return i.Effect == Warning })
+}
+
+func (r *Result) has(e Effect) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Effect == e })
 }
 
 func newFinding(f policy.Finding) Finding {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -138,6 +139,8 @@ func TestDuplicates(t *testing.T) {
 			all), "", ""},
 		{"an HTTPRoute and a GRPCRoute", hosts, routeAt("HTTPRoute", "x/a", gateway, all), routeAt("GRPCRoute", "x/b",
 			gateway, "{method: {service: s}}"), "GRPCRoute x/b", ""},
+		{"an HTTPRoute and a TCPRoute", hosts, routeAt("HTTPRoute", "x/a", gateway, all), routeAt("TCPRoute", "x/b"+
+			annotated("external-dns.alpha.kubernetes.io/hostname", "a.example"), gateway, ""), "", ""},
 		{"GRPCRoutes with other methods", hosts, routeAt("GRPCRoute", "x/a", gateway, "{method: {service: r}}"),
 			routeAt("GRPCRoute", "y/b", gateway, "{method: {service: s}}"), "", ""},
 		{"an Ingress and an HTTPRoute", hosts, a, routeAt("HTTPRoute", "y/b", gateway, all), "HTTPRoute y/b", ""},
@@ -217,6 +220,11 @@ func TestDuplicateFindings(t *testing.T) {
 	if r.ExitCode() != 0 || s.Warned != 0 || s.Duplicates != 1 || r.Counts.Findings[FindingCount{"x", "one", "unique",
 		"warn"}] != 1 {
 		t.Errorf("exit code %d, %+v, %v", r.ExitCode(), s, r.Counts.Findings)
+	}
+	p := output.Printer{Options: output.Options{OnlyFailures: true}}
+	reviewOf(t, "mode: enforce, what: hosts", "", false, a, b).WriteText(&p)
+	if !strings.Contains(p.String(), "also claimed by Ingress y/b") {
+		t.Error(p.String())
 	}
 }
 

@@ -17,7 +17,7 @@ func (r *Report) WriteText(p *output.Printer) {
 	listed, more, namespace := 0, 0, ""
 	for i := range r.Results {
 		switch result := &r.Results[i]; {
-		case p.OnlyFailures && result.Decision == Allowed && (!p.FailOnWarnings || !result.Warns()),
+		case p.OnlyFailures && result.Decision == Allowed && !result.has(Duplicate) && (!p.FailOnWarnings || !result.Warns()),
 			r.AsExisting && !r.explain && result.isExempt():
 		case r.AsExisting && p.Limit > 0 && listed == p.Limit:
 			more++

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/text"
@@ -142,7 +143,8 @@ func shards(a *api, namespace string, results []result) []report {
 	size := maxBytes
 	for i := range results {
 		if i < maxResults {
-			data, _ := json.Marshal(results[i]) // it contains only strings
+			// It contains only strings. In etcd, <, > and & have six bytes (encoding/json in the API server).
+			data, _ := json.Marshal(results[i], jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
 			if size += len(data); size > maxBytes {
 				all, size = append(all, newReport(a, namespace, len(all))), len(data)
 			}

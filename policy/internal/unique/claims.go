@@ -188,8 +188,9 @@ func (x *Index) conflict(a, b *record) bool {
 		return !together && !p.meets(q.traits)
 	case !p.meets(q.traits):
 		return false
-	case p.Kind != q.Kind: // an HTTPRoute and a GRPCRoute cannot share a host. TLSRoutes need another listener
-		return p.Kind != "TLSRoute" && q.Kind != "TLSRoute"
+	case p.Kind != q.Kind: // an HTTPRoute and a GRPCRoute can't share a host (GEP-1016). Others need another listener
+		others := []string{"TLSRoute", "TCPRoute", "UDPRoute"}
+		return !slices.Contains(others, p.Kind) && !slices.Contains(others, q.Kind)
 	}
 	whole := len(p.parts) == 0 || len(q.parts) == 0 || p.Kind == "Route" && !together
 	return whole || slices.ContainsFunc(p.parts, func(part string) bool {
