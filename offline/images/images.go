@@ -50,8 +50,8 @@ func New(o offline.Options, objects iter.Seq2[offline.Object, error]) *List {
 				row.Name = full
 			}
 			denial := denials[image.Path]
-			if denial != "" {
-				row.Target, row.Result = "", denial
+			if denial != "" || row.Target == row.Name { // qualify keeps the registry
+				row.Target, row.Result = "", cmp.Or(denial, row.Result)
 			}
 			if seen[row] {
 				continue

@@ -26,6 +26,7 @@ mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub, exclude: {images: [docker.io/library/kept]}}
 - {name: k8s, mode: audit, sources: [registry.k8s.io, k8s.gcr.io], mirror: m.example/k8s}
 - {name: six, mode: warn, sources: ["[2001:db8::1]:5000"], mirror: "[2001:db8::2]:5000/x"}
+- {name: short, mode: enforce, sources: [docker.io/plain], qualify: true}
 pods:
 - {name: safe, mode: enforce, images: {denied: [docker.io/evil], deniedTags: [old]}}
 - {name: moved, mode: enforce, images: {denied: [m.example/hub/bad]}}
@@ -57,6 +58,7 @@ func TestRows(t *testing.T) {
 		"nginx:1":                    {"docker.io/library/nginx:1", hub + "nginx:1", "hub", "pulled from ", ""},
 		"INDEX.docker.io/x" + digest: {"docker.io/library/x" + digest, hub + "x" + digest, "hub", "pulled from ", ""},
 		"k8s.gcr.io/pause":           {"k8s.gcr.io/pause", "m.example/k8s/pause", "k8s", "would be pulled from ", ""},
+		"plain/app":                  {"docker.io/plain/app", "", "short", "pulled from ", ""},
 		"quay.io/x":                  {"quay.io/x", "", "", "no source covers quay.io/x", ""},
 		"m.example/hub/x":            {"m.example/hub/x", "", "hub", "already at mirror hub", ""},
 		"kept:1":                     {"docker.io/library/kept:1", "", "hub", "excluded by mirrors entry hub: ", ""},

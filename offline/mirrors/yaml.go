@@ -26,6 +26,7 @@ type document struct {
 	} `yaml:"spec"`
 	Mirrors map[string]k3sMirror `yaml:"mirrors"`
 	Rules   []harborRule         `yaml:"rules"`
+	Extra   []harborRule         `yaml:"extraRules"` // of the chart, after rules
 	Other   map[string]any       `yaml:",inline"`
 }
 
@@ -52,6 +53,7 @@ func (f *File) document(d *document) []Row {
 		f.fail(d.Kind, "kind %s has no mirrors: use ImageDigestMirrorSet, ImageTagMirrorSet or ImageContentSourcePolicy",
 			text.Name(d.Kind))
 	}
+	d.Rules = append(d.Rules, d.Extra...)
 	rows := slices.Concat(f.openShift(d), f.k3s(d.Mirrors), f.harbor(d.Rules))
 	for _, known := range []string{"apiVersion", "metadata", "status", "configs", "auths"} {
 		delete(d.Other, known)

@@ -94,7 +94,7 @@ func (c pullPolicies) Find(pod *podView, r *rule.Recorder) {
 // fault returns the end of a sentence about an image with a pull policy. It returns an empty string if it passes.
 func (c pullPolicies) fault(img *podImage, policy pullPolicy) string {
 	for i := range c.places {
-		if p, covered := c.places[i].Find(img.ref); covered && img.err == nil {
+		if p, covered := c.places[i].FindUnderAnyName(img.ref); covered && img.err == nil {
 			if want := c.Required[i].Policy; want != policy {
 				return " for images at " + p.String() + "; write " + string(want)
 			}
