@@ -68,6 +68,11 @@ func Import(t Table, accept bool) (*Importer, error) {
 	x := &Importer{t, accept, map[string]int{}, nil, nil}
 	users := map[string]*Row{} // of each mirror
 	for i := range t {
+		if r := &t[i]; r.Prefix == "*" {
+			users[r.mirror()] = r // it sends the name of every registry
+		}
+	}
+	for i := range t {
 		r := &t[i]
 		if r.rule == nil {
 			x.rows[r.Prefix] = i
@@ -79,12 +84,12 @@ func Import(t Table, accept bool) (*Importer, error) {
 			r.reject("the mirrors block does not block images: add a pods entry with images.denied")
 		case r.mirror() == "":
 			r.Verdict = Exact
-		case strings.HasPrefix(r.Prefix, "*"):
-			r.reject("the mirror replaces each registry that it covers: list the registries")
 		case other != nil && r.perHost && registryOf(other.Prefix) != registryOf(r.Prefix):
 			for _, r := range []*Row{other, r} {
 				r.reject("the mirror has several registries, and receives the name of one: give each registry a path")
 			}
+		case strings.HasPrefix(r.Prefix, "*"):
+			r.reject("the mirror replaces each registry that it covers: list the registries")
 		default:
 			r.Verdict, users[r.mirror()] = Exact, r
 		}
@@ -213,8 +218,9 @@ func (t Table) examples() (all []string) {
 	for _, s := range places {
 		s = strings.TrimLeft(s, "*.")
 		base, registry := place(s), registryOf(s)
+		host, _, _ := strings.Cut(registry, ":")
 		names := []string{base + "/app", base + "/library/nginx", base + "/team/group/app", "a." + registry + "/app",
-			"a.b." + registry + "/app", "registry.example/" + base + "/app"}
+			"a.b." + registry + "/app", "registry.example/" + base + "/app", host + "/app"}
 		if base != registry {
 			names = append(names, base, base+"-x", base+"-x/app", registry+"/app")
 		}

@@ -164,6 +164,38 @@ func TestReadRandomly(t *testing.T) {
 	}
 }
 
+// TestSeveralTables reads two tables for the same images. want is an error, or a part of the report.
+func TestSeveralTables(t *testing.T) {
+	set := func(kind, mirrors string) string {
+		return "kind: Image" + kind + "MirrorSet\nspec: {image" + kind + "Mirrors: [{source: quay.io/a, mirrors: [" + mirrors + "]}]}\n"
+	}
+	conf := func(mirrors string) string { return "[[registry]]\nlocation = \"quay.io/a\"\n" + mirrors }
+	m, n := "[[registry.mirror]]\nlocation = 'm.example'\n", "[[registry.mirror]]\nlocation = 'n.example'\n"
+	for name, test := range map[string]struct{ first, second, want string }{
+		"the same order":  {set("Tag", "m.example/a, n.example/a"), set("Digest", "m.example/a, n.example/a"), "quay.io/a: exact"},
+		"another order":   {set("Tag", "m.example/a, n.example/a"), set("Digest", "n.example/a, m.example/a"), "quay.io/a: differs"},
+		"without mirrors": {conf(m), conf(""), "quay.io/a has different mirrors: m.example in 1:2, and none in 2:2: remove one"},
+		"other mirrors":   {conf(m + n), conf(m), "quay.io/a has different mirrors: n.example in 1:2, and none in 2:2: remove one"},
+		"every registry":  {"mirrors: {quay.io: {endpoint: [m.example]}}", "mirrors: {'*': {endpoint: [m.example]}}", "quay.io: cannot"},
+		"another port":    {conf(m), "[[registry]]\nlocation = 'reg.example:443'\n" + m, "reg.example:443: differs"},
+	} {
+		table, err := Read([]File{{Name: "1", Data: []byte(test.first)}, {Name: "2", Data: []byte(test.second)}})
+		got := fmt.Sprint(err)
+		if err == nil {
+			x, err := Import(table, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := output.Printer{}
+			x.Report(offline.Read(nil, nil)).WriteText(&p)
+			got = p.String()
+		}
+		if !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // The import of an export gives the same table, and the policy of the table has the same mirrors.
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -12,7 +12,6 @@ package mirrors
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/distribution/reference"
@@ -65,20 +64,29 @@ const shortNames = "names without a registry"
 
 // join adds a row for the same prefix. It may have the same mirrors, or mirrors for the other kind of images.
 func (r *Row) join(o Row) error {
-	old := slices.Clone(r.Mirrors)
-	r.Fallback = r.Fallback && o.Fallback
-	for _, m := range o.Mirrors {
-		same := slices.IndexFunc(old, func(x Mirror) bool { return x.Place == m.Place && x.Note == m.Note })
-		other := slices.IndexFunc(old, func(x Mirror) bool { return x.Only&m.Only != 0 })
-		switch {
-		case same >= 0:
-			r.Mirrors[same].Only |= m.Only
-		case other >= 0:
-			return fmt.Errorf("%s has different mirrors: %s in %s, and %s in %s: remove one", text.Name(r.Prefix),
-				text.Name(old[other].Place), r.At, text.Name(m.Place), o.At)
-		default:
-			r.Mirrors = append(r.Mirrors, m)
+	var kinds, others Kind
+	for _, m := range r.Mirrors {
+		kinds |= m.Only
+	}
+	same := 0 // the number of equal mirrors at the beginning
+	for i, m := range o.Mirrors {
+		others |= m.Only
+		if i == same && i < len(r.Mirrors) && m.Place == r.Mirrors[i].Place && m.Note == r.Mirrors[i].Note {
+			same++
 		}
+	}
+	r.Fallback = r.Fallback && o.Fallback
+	switch {
+	case same == len(r.Mirrors) && same == len(o.Mirrors):
+		for i := range r.Mirrors {
+			r.Mirrors[i].Only |= o.Mirrors[i].Only
+		}
+	case kinds != 0 && others != 0 && kinds&others == 0:
+		r.Mirrors = append(r.Mirrors, o.Mirrors...)
+	default:
+		at := func(all []Mirror) string { return text.Name(append(all[same:], Mirror{Place: "none"})[0].Place) }
+		return fmt.Errorf("%s has different mirrors: %s in %s, and %s in %s: remove one", text.Name(r.Prefix),
+			at(r.Mirrors), r.At, at(o.Mirrors), o.At)
 	}
 	return nil
 }
