@@ -253,12 +253,13 @@ func (ts Entries) Warnings(pods int) (warnings strict.Errors) {
 		warnings = append(warnings, ts[0].Pos.Errorf("no pods entry is active, so no template is validated"))
 	}
 	for line := range strings.Lines(knownImages) {
-		known := strings.Fields(line)
+		kind, paths, _ := strings.Cut(line, " ")
+		known := slices.Collect(strings.FieldsSeq(paths))
 		for i := range ts {
 			for _, p := range ts[i].Images {
-				if string(ts[i].Kind)+"."+string(ts[i].Group) == known[0] && !slices.ContainsFunc(known[1:], p.leadsTo) {
+				if string(ts[i].Kind)+"."+string(ts[i].Group) == kind && !slices.ContainsFunc(known, p.leadsTo) {
 					warnings = append(warnings, ts[i].Pos.Errorf("images has %s, and no known version of %s has an image there; "+
-						"its images are %s", p, known[0], text.List(known[1:])))
+						"its images are %s", p, kind, text.List(known)))
 				}
 			}
 		}
