@@ -36,7 +36,7 @@ func documents(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
 	err := filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && entry.Name() == "node_modules" {
+		if err == nil && entry.IsDir() && slices.Contains([]string{"node_modules", "build", "dist"}, entry.Name()) {
 			return fs.SkipDir
 		}
 		if err != nil || filepath.Ext(path) != ".md" {
